@@ -1,0 +1,2 @@
+//! The `driftless` command.
+fn main() {}

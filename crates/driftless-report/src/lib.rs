@@ -1,0 +1,1 @@
+//! Pictures of worlds, paths and filters.

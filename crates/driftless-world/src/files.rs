@@ -1,0 +1,10 @@
+//! The files people already have, read and written: containers below, layouts on top.
+//!
+//! | layout | container | module |
+//! |---|---|---|
+
+pub mod atomic;
+pub mod source;
+
+pub use atomic::{NewFile, Overwrite};
+pub use source::Source;

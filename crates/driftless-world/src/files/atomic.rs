@@ -1,0 +1,148 @@
+//! Files that appear whole or not at all: written under a temporary name, then renamed.
+
+use crate::error::{Error, Result};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// What to do if the file is already there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overwrite {
+    /// Leave it alone and fail.
+    Refuse,
+    /// Put the new one in its place, once it is complete.
+    Replace,
+}
+
+/// A file being written. Dropped without [`NewFile::commit`], it leaves nothing behind.
+#[derive(Debug)]
+pub struct NewFile {
+    target: PathBuf,
+    partial: PathBuf,
+    overwrite: Overwrite,
+    writer: Option<BufWriter<File>>,
+}
+
+impl NewFile {
+    /// Starts a file; fails early if the target cannot be written, before any work is done.
+    pub fn create(target: impl AsRef<Path>, overwrite: Overwrite) -> Result<Self> {
+        let target = target.as_ref();
+        Self::create_unnamed(target, overwrite).map_err(|error| error.in_file(target))
+    }
+
+    fn create_unnamed(target: &Path, overwrite: Overwrite) -> Result<Self> {
+        if target.is_dir() {
+            return Err(Error::new("is a directory; name a file"));
+        }
+        if overwrite == Overwrite::Refuse && target.symlink_metadata().is_ok() {
+            return Err(already_there());
+        }
+        let name = target.file_name().ok_or_else(|| Error::new("is not a file name"))?.to_string_lossy();
+        let partial = target.with_file_name(format!(".{name}.partial-{}", std::process::id()));
+        let file = File::create(&partial).map_err(|source| Error::io("cannot create", source))?;
+        Ok(Self {
+            target: target.to_path_buf(),
+            partial,
+            overwrite,
+            writer: Some(BufWriter::with_capacity(1 << 20, file)),
+        })
+    }
+
+    /// Makes the file appear under its name, complete and on disk.
+    pub fn commit(mut self) -> Result<()> {
+        self.publish().map_err(|error| error.in_file(&self.target))
+    }
+
+    fn publish(&mut self) -> Result<()> {
+        let writer = self.writer.take().expect("a file is committed once");
+        let file = writer.into_inner().map_err(|error| Error::io("cannot write", error.into_error()))?;
+        file.sync_all().map_err(|source| Error::io("cannot write", source))?;
+        drop(file);
+        if self.overwrite == Overwrite::Refuse {
+            // A hard link, unlike a rename, fails if the name was taken meanwhile.
+            match fs::hard_link(&self.partial, &self.target) {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(already_there()),
+                Err(_) => {} // a file system without hard links
+            }
+        }
+        fs::rename(&self.partial, &self.target).map_err(|source| Error::io("cannot rename", source))
+    }
+
+    fn writer(&mut self) -> &mut BufWriter<File> {
+        self.writer.as_mut().expect("not used after commit")
+    }
+}
+
+fn already_there() -> Error {
+    Error::new("already exists; use --force to replace it, or choose another name")
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer().flush()
+    }
+}
+
+impl Seek for NewFile {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        self.writer().seek(position)
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        drop(self.writer.take());
+        // After a rename there is nothing to remove, and after a failure nobody to tell.
+        let _ = fs::remove_file(&self.partial);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("driftless-atomic-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn appears_only_when_complete() {
+        let folder = folder("complete");
+        let path = folder.join("a.bin");
+        let mut file = NewFile::create(&path, Overwrite::Refuse).unwrap();
+        file.write_all(b"whole").unwrap();
+        assert!(!path.exists());
+        file.commit().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        drop(NewFile::create(folder.join("b.bin"), Overwrite::Refuse).unwrap());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing half-written stays");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn refuses_or_replaces() {
+        let folder = folder("replace");
+        let path = folder.join("a.bin");
+        fs::write(&path, "old").unwrap();
+        let error = NewFile::create(&path, Overwrite::Refuse).unwrap_err();
+        assert!(error.to_string().contains("--force"), "{error}");
+        // Taken between creation and commit: still refused.
+        let late = folder.join("late.bin");
+        let file = NewFile::create(&late, Overwrite::Refuse).unwrap();
+        fs::write(&late, "old").unwrap();
+        assert!(file.commit().is_err());
+        assert_eq!(fs::read(&late).unwrap(), b"old");
+        let mut file = NewFile::create(&path, Overwrite::Replace).unwrap();
+        file.write_all(b"new").unwrap();
+        file.commit().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

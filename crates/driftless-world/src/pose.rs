@@ -1,0 +1,104 @@
+//! Poses in the plane, angle wrapping, and the two frames in which people write a robot's motion.
+
+use std::f64::consts::PI;
+
+/// Wraps an angle into [-π, π), as DPF does: `((θ - π) mod 2π) - π`.
+///
+/// ```
+/// use driftless_world::pose::wrap;
+/// assert!((wrap(3.5 * std::f64::consts::PI) + 0.5 * std::f64::consts::PI).abs() < 1e-12);
+/// ```
+pub fn wrap(angle: f64) -> f64 {
+    let turned = (angle - PI).rem_euclid(2.0 * PI) - PI;
+    // rem_euclid of a tiny negative number rounds to 2π itself.
+    if turned >= PI { -PI } else { turned }
+}
+
+/// Where a robot is and looks: position in the world's length unit, heading in radians
+/// counter-clockwise from +x.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pose {
+    /// Position along x.
+    pub x: f64,
+    /// Position along y.
+    pub y: f64,
+    /// Heading in radians, counter-clockwise from +x.
+    pub heading: f64,
+}
+
+/// How a motion from one pose to the next is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// DPF's reflected frame: `a_x = c dx + s dy`, `a_y = s dx - c dy` (y points to the *right*).
+    Reflected,
+    /// PF-net's robot frame: `o_x = c dx + s dy`, `o_y = -s dx + c dy` (y points to the left).
+    Robot,
+}
+
+impl Frame {
+    fn side(self) -> f64 {
+        match self {
+            Self::Reflected => -1.0,
+            Self::Robot => 1.0,
+        }
+    }
+}
+
+impl Pose {
+    /// A pose from position and heading (radians).
+    pub const fn new(x: f64, y: f64, heading: f64) -> Self {
+        Self { x, y, heading }
+    }
+
+    /// The motion that leads from `self` to `next`, in `frame`; the turn is wrapped.
+    pub fn motion_to(self, next: Self, frame: Frame) -> [f64; 3] {
+        let (s, c) = self.heading.sin_cos();
+        let (dx, dy) = (next.x - self.x, next.y - self.y);
+        [c * dx + s * dy, frame.side() * (c * dy - s * dx), wrap(next.heading - self.heading)]
+    }
+
+    /// Where the motion `action`, written in `frame`, leads; the inverse of [`Pose::motion_to`].
+    ///
+    /// ```
+    /// use driftless_world::pose::{Frame, Pose};
+    /// let (a, b) = (Pose::new(1.0, 2.0, 0.3), Pose::new(-4.0, 0.5, -2.0));
+    /// let back = a.moved(a.motion_to(b, Frame::Reflected), Frame::Reflected);
+    /// assert!((back.x - b.x).abs() + (back.y - b.y).abs() + (back.heading - b.heading).abs() < 1e-12);
+    /// ```
+    pub fn moved(self, action: [f64; 3], frame: Frame) -> Self {
+        let (s, c) = self.heading.sin_cos();
+        let (forward, left) = (action[0], frame.side() * action[1]);
+        Self {
+            x: self.x + c * forward - s * left,
+            y: self.y + s * forward + c * left,
+            heading: wrap(self.heading + action[2]),
+        }
+    }
+
+    /// Distance between two positions.
+    pub fn distance(self, other: Self) -> f64 {
+        (self.x - other.x).hypot(self.y - other.y)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wraps_into_the_half_open_interval() {
+        for (angle, expected) in [(PI, -PI), (-PI, -PI), (0.0, 0.0), (3.0 * PI, -PI), (PI - 1e-9, PI - 1e-9)]
+        {
+            assert!((wrap(angle) - expected).abs() < 1e-12, "{angle}");
+        }
+        assert!(wrap(-PI - 1e-17) < PI);
+    }
+
+    #[test]
+    fn frames_mirror_the_sideways_part() {
+        let from = Pose::new(0.0, 0.0, 0.0);
+        let to = Pose::new(3.0, 2.0, 0.1);
+        assert_eq!(from.motion_to(to, Frame::Robot)[1], 2.0);
+        assert_eq!(from.motion_to(to, Frame::Reflected)[1], -2.0);
+    }
+}

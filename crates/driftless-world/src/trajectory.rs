@@ -1,0 +1,262 @@
+//! What a robot experienced in one episode: observations, actions, and true states where known.
+//!
+//! Convention, everywhere in this project: **action t leads into state t** and observation t is
+//! seen in state t. Formats that write it otherwise are translated when they are read.
+
+use crate::error::{Error, Result};
+
+/// T rows of equal width, stored one after another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rows {
+    width: usize,
+    values: Vec<f32>,
+}
+
+impl Rows {
+    /// Rows of `width` numbers; `values` must hold a whole number of them.
+    pub fn new(width: usize, values: Vec<f32>) -> Result<Self> {
+        if width == 0 && !values.is_empty() || width > 0 && !values.len().is_multiple_of(width) {
+            return Err(Error::new(format!("{} numbers do not make rows of {width}", values.len())));
+        }
+        Ok(Self { width, values })
+    }
+
+    /// Numbers in a row.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Number of rows; 0 if the rows are empty.
+    pub fn len(&self) -> usize {
+        self.values.len().checked_div(self.width).unwrap_or(0)
+    }
+
+    /// True if there is no number at all.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Row `t`.
+    pub fn row(&self, t: usize) -> &[f32] {
+        &self.values[t * self.width..(t + 1) * self.width]
+    }
+
+    /// All numbers, row after row.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// All numbers, row after row, to be changed in place.
+    pub fn values_mut(&mut self) -> &mut [f32] {
+        &mut self.values
+    }
+}
+
+/// The numbers of a stack of images.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pixels {
+    /// 0..=255, as cameras give them.
+    Bytes(Vec<u8>),
+    /// Any range, for images that were processed (noise added, say).
+    Floats(Vec<f32>),
+}
+
+impl Pixels {
+    /// How many numbers.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Bytes(values) => values.len(),
+            Self::Floats(values) => values.len(),
+        }
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number `i` as a float.
+    pub fn get(&self, i: usize) -> f32 {
+        match self {
+            Self::Bytes(values) => f32::from(values[i]),
+            Self::Floats(values) => values[i],
+        }
+    }
+}
+
+/// A stack of equally large images, row-major, channels last: [T, height, width, channels].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Images {
+    /// Rows of an image.
+    pub height: usize,
+    /// Columns of an image.
+    pub width: usize,
+    /// 1 grey or depth, 3 RGB, 4 RGB + depth.
+    pub channels: usize,
+    /// The numbers, image after image.
+    pub pixels: Pixels,
+}
+
+impl Images {
+    /// Numbers in one image.
+    pub fn stride(&self) -> usize {
+        self.height * self.width * self.channels
+    }
+
+    /// Number of images.
+    pub fn len(&self) -> usize {
+        self.pixels.len().checked_div(self.stride()).unwrap_or(0)
+    }
+
+    /// True if there is no image.
+    pub fn is_empty(&self) -> bool {
+        self.pixels.is_empty()
+    }
+}
+
+/// What the robot perceived at each step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Observations {
+    /// A camera image a step.
+    Images(Images),
+    /// A vector a step (ranges, beacons, features).
+    Vectors(Rows),
+}
+
+impl Observations {
+    /// Number of steps.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Images(images) => images.len(),
+            Self::Vectors(rows) => rows.len(),
+        }
+    }
+
+    /// True if there is no step.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// True states, known at some steps only. An unknown state is absent, not a number in disguise.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Labels {
+    width: usize,
+    known: Vec<bool>,
+    values: Vec<f32>,
+}
+
+impl Labels {
+    /// No steps yet; states of `width` numbers.
+    pub fn new(width: usize) -> Self {
+        Self { width, ..Self::default() }
+    }
+
+    /// Every state known.
+    pub fn all(rows: Rows) -> Self {
+        Self { width: rows.width, known: vec![true; rows.len()], values: rows.values }
+    }
+
+    /// Adds a step. What is unknown is stored as zeros, which nobody can read.
+    pub fn push(&mut self, state: Option<&[f32]>) {
+        self.known.push(state.is_some());
+        match state {
+            Some(state) => {
+                assert_eq!(state.len(), self.width, "a state of another width");
+                self.values.extend_from_slice(state);
+            }
+            None => self.values.resize(self.values.len() + self.width, 0.0),
+        }
+    }
+
+    /// The state at step `t`, if known.
+    pub fn get(&self, t: usize) -> Option<&[f32]> {
+        self.known[t].then(|| &self.values[t * self.width..(t + 1) * self.width])
+    }
+
+    /// All steps in order.
+    pub fn iter(&self) -> impl Iterator<Item = Option<&[f32]>> {
+        (0..self.len()).map(|t| self.get(t))
+    }
+
+    /// Numbers in a state.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Number of steps, known or not.
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// True if there is no step.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// Number of steps with a known state.
+    pub fn known(&self) -> usize {
+        self.known.iter().filter(|&&known| known).count()
+    }
+}
+
+/// One episode of T steps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trajectory {
+    /// What was perceived, one entry a step.
+    pub observations: Observations,
+    /// Row t is the motion that led *into* step t, as the odometry reported it.
+    pub actions: Rows,
+    /// True states, for mazes (x, y, heading in radians).
+    pub states: Labels,
+}
+
+impl Trajectory {
+    /// Checks that all parts have the same number of steps, at least one.
+    pub fn new(observations: Observations, actions: Rows, states: Labels) -> Result<Self> {
+        let steps = observations.len();
+        if steps == 0 {
+            return Err(Error::new("an episode without steps"));
+        }
+        if actions.len() != steps && actions.width() > 0 || states.len() != steps {
+            return Err(Error::new(format!(
+                "{steps} observations, {} actions and {} states do not belong together",
+                actions.len(),
+                states.len()
+            )));
+        }
+        Ok(Self { observations, actions, states })
+    }
+
+    /// Number of steps.
+    pub fn len(&self) -> usize {
+        self.observations.len()
+    }
+
+    /// Never true for a checked trajectory.
+    pub fn is_empty(&self) -> bool {
+        self.observations.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_states_cannot_be_read() {
+        let mut labels = Labels::new(2);
+        labels.push(Some(&[1.0, 2.0]));
+        labels.push(None);
+        assert_eq!((labels.get(0), labels.get(1), labels.known()), (Some([1.0, 2.0].as_slice()), None, 1));
+    }
+
+    #[test]
+    fn parts_must_have_equal_lengths() {
+        let observations = Observations::Vectors(Rows::new(1, vec![0.0; 3]).unwrap());
+        let actions = Rows::new(3, vec![0.0; 6]).unwrap();
+        let error = Trajectory::new(observations, actions, Labels::new(3)).unwrap_err();
+        assert!(error.to_string().contains("3 observations, 2 actions and 0 states"), "{error}");
+        assert!(Rows::new(2, vec![0.0; 3]).is_err());
+    }
+}
