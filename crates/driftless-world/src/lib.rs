@@ -8,6 +8,7 @@ pub mod error;
 pub mod files;
 pub mod pose;
 pub mod random;
+pub mod render;
 pub mod trajectory;
 
 pub use dataset::Dataset;

@@ -1,0 +1,137 @@
+//! One ray in the plan: the solids it crosses, nearest first, up to the first that hides all else.
+
+use super::scene::{Footprint, Scene, Solid};
+
+/// A ray's way through one solid. Distances are multiples of the ray's direction, which is scaled
+/// so that they are *depths*: distances along the optical axis.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Crossing {
+    pub near: f32,
+    pub far: f32,
+    pub solid: u32,
+    /// Which face is entered: 0..4 for -x, +x, -y, +y (a disc has only face 0).
+    pub face: u8,
+    /// Position along the face, for its texture.
+    pub along: f32,
+    /// Cosine between ray and face, for the texture's footprint.
+    pub cosine: f32,
+}
+
+/// Direction and origin of a ray in the plan.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ray {
+    pub origin: [f32; 2],
+    pub direction: [f32; 2],
+}
+
+impl Ray {
+    #[inline]
+    pub fn at(&self, depth: f32) -> [f32; 2] {
+        [self.origin[0] + self.direction[0] * depth, self.origin[1] + self.direction[1] * depth]
+    }
+
+    fn cross(&self, solid: &Solid, number: u32) -> Option<Crossing> {
+        match solid.footprint {
+            Footprint::Box { min, max } => self.cross_box(min, max, number),
+            Footprint::Disc { centre, radius } => self.cross_disc(centre, radius, number),
+        }
+    }
+
+    /// The slab test. Division by a zero direction gives infinities, which compare correctly.
+    fn cross_box(&self, min: [f32; 2], max: [f32; 2], number: u32) -> Option<Crossing> {
+        let inverse = self.direction.map(|d| 1.0 / d);
+        let slab = |k: usize| {
+            let (a, b) = ((min[k] - self.origin[k]) * inverse[k], (max[k] - self.origin[k]) * inverse[k]);
+            if a < b { (a, b) } else { (b, a) }
+        };
+        let ((near_x, far_x), (near_y, far_y)) = (slab(0), slab(1));
+        let (near, far) = (near_x.max(near_y), far_x.min(far_y));
+        if !(near < far && near > 0.0) {
+            return None;
+        }
+        let axis = usize::from(near_y > near_x);
+        let face = (2 * axis + usize::from(self.direction[axis] < 0.0)) as u8;
+        let along = self.at(near)[1 - axis];
+        let length = self.direction[0].hypot(self.direction[1]);
+        Some(Crossing {
+            near,
+            far,
+            solid: number,
+            face,
+            along,
+            cosine: (self.direction[axis] / length).abs(),
+        })
+    }
+
+    fn cross_disc(&self, centre: [f32; 2], radius: f32, number: u32) -> Option<Crossing> {
+        let [dx, dy] = self.direction;
+        let (ox, oy) = (self.origin[0] - centre[0], self.origin[1] - centre[1]);
+        let (a, b, c) = (dx * dx + dy * dy, ox * dx + oy * dy, ox * ox + oy * oy - radius * radius);
+        let root = (b * b - a * c).sqrt(); // NaN if the ray misses, and then no comparison holds
+        let (near, far) = ((-b - root) / a, (-b + root) / a);
+        if !(near < far && near > 0.0) {
+            return None;
+        }
+        let [x, y] = self.at(near);
+        let along = radius * (y - centre[1]).atan2(x - centre[0]);
+        Some(Crossing { near, far, solid: number, face: 0, along, cosine: root / (a.sqrt() * radius) })
+    }
+}
+
+impl Scene {
+    /// Collects into `found` what `ray` crosses, sorted by depth, until a solid reaches from floor
+    /// to ceiling or the plan ends (Amanatides & Woo 1987: square after square).
+    pub(super) fn cast(&self, ray: &Ray, found: &mut Vec<Crossing>) {
+        found.clear();
+        let index = &self.index;
+        let mut square = [0, 1].map(|k| (ray.origin[k] / index.cell).floor() as i32);
+        let step = ray.direction.map(|d| if d < 0.0 { -1 } else { 1 });
+        let per_square = ray.direction.map(|d| index.cell / d.abs());
+        let mut next: [f32; 2] = std::array::from_fn(|k| {
+            let border = (square[k] + i32::from(step[k] > 0)) as f32 * index.cell;
+            if ray.direction[k] == 0.0 { f32::INFINITY } else { (border - ray.origin[k]) / ray.direction[k] }
+        });
+        let limit = [index.columns as i32, index.rows as i32];
+        let mut entered = 0.0;
+        while (0..2).all(|k| square[k] >= 0 && square[k] < limit[k]) {
+            let axis = usize::from(next[1] < next[0]);
+            let left = next[axis];
+            if self.cast_in_square(ray, square, (entered, left), found) {
+                return;
+            }
+            entered = left;
+            next[axis] += per_square[axis];
+            square[axis] += step[axis];
+        }
+    }
+
+    /// Adds the crossings whose entry lies in one square; true if one of them hides all behind it.
+    fn cast_in_square(
+        &self,
+        ray: &Ray,
+        square: [i32; 2],
+        span: (f32, f32),
+        found: &mut Vec<Crossing>,
+    ) -> bool {
+        let first = found.len();
+        // Rounding must not lose an entry on the border of two squares; meeting it twice is harmless.
+        let slack = 1e-4 * self.index.cell;
+        let mut hidden_beyond = f32::INFINITY;
+        for &number in self.index.square(square[0] as usize, square[1] as usize) {
+            let solid = &self.solids[number as usize];
+            let Some(crossing) = ray.cross(solid, number) else { continue };
+            if crossing.near < span.0 - slack
+                || crossing.near > span.1 + slack
+                || crossing.near > hidden_beyond
+            {
+                continue;
+            }
+            if solid.bottom <= self.floor_height && solid.top >= self.ceiling_height {
+                hidden_beyond = hidden_beyond.min(crossing.near);
+            }
+            let place = first + found[first..].partition_point(|other| other.near <= crossing.near);
+            found.insert(place, crossing);
+        }
+        hidden_beyond.is_finite()
+    }
+}

@@ -1,0 +1,80 @@
+//! Baked light: how bright each place of the plan is, so that corners are darker than open floor.
+
+use super::cast::Ray;
+use super::scene::{Grid, Scene};
+
+/// Brightness over the plan, and how walls darken towards their foot.
+#[derive(Clone, Debug)]
+pub struct Light {
+    brightness: Grid<f32>,
+    /// How much darker a wall is where it meets the floor, 0..1.
+    pub foot_shadow: f32,
+    /// Height over which that shadow fades.
+    pub foot_reach: f32,
+    /// Brightness of faces looking to -x, +x, -y and +y: a sun's side and a dark side.
+    pub faces: [f32; 4],
+}
+
+impl Light {
+    /// The same brightness everywhere, no shadows.
+    pub fn uniform(brightness: f32) -> Self {
+        Self::from_grid(Grid::uniform(brightness))
+    }
+
+    /// A given brightness map, no other shadows.
+    pub fn from_grid(brightness: Grid<f32>) -> Self {
+        Self { brightness, foot_shadow: 0.0, foot_reach: 1.0, faces: [1.0; 4] }
+    }
+
+    /// Ambient occlusion on the plan: a place is darker the more of its surroundings within
+    /// `reach` is wall. `darkest` is the brightness of a place that sees nothing but wall.
+    pub fn bake(scene: &Scene, cell: f32, reach: f32, darkest: f32) -> Self {
+        const DIRECTIONS: usize = 32;
+        let [width, height] = scene.extent();
+        let (columns, rows) = ((width / cell).ceil() as usize, (height / cell).ceil() as usize);
+        let mut found = Vec::new();
+        let mut values = Vec::with_capacity(columns * rows);
+        for square in 0..columns * rows {
+            let origin = [square % columns, square / columns].map(|k| (k as f32 + 0.5) * cell);
+            let mut open = 0.0;
+            for direction in 0..DIRECTIONS {
+                let angle = (direction as f32 + 0.5) * std::f32::consts::TAU / DIRECTIONS as f32;
+                scene.cast(&Ray { origin, direction: [angle.cos(), angle.sin()] }, &mut found);
+                let distance = found.last().map_or(reach, |crossing| crossing.near);
+                open += distance.min(reach) / reach / DIRECTIONS as f32;
+            }
+            values.push(darkest + (1.0 - darkest) * open);
+        }
+        Self::from_grid(Grid { cell, columns, rows, values })
+    }
+
+    /// Brightness at a place of the plan, interpolated between squares' centres.
+    #[inline]
+    pub(super) fn at(&self, x: f32, y: f32) -> f32 {
+        let grid = &self.brightness;
+        let (gx, gy) = ((x / grid.cell - 0.5).max(0.0), (y / grid.cell - 0.5).max(0.0));
+        let (column, row) = ((gx as usize).min(grid.columns - 1), (gy as usize).min(grid.rows - 1));
+        let (right, above) = ((column + 1).min(grid.columns - 1), (row + 1).min(grid.rows - 1));
+        let (fx, fy) = ((gx - column as f32).min(1.0), (gy - row as f32).min(1.0));
+        let value = |column: usize, row: usize| grid.values[row * grid.columns + column];
+        let low = value(column, row) * (1.0 - fx) + value(right, row) * fx;
+        let high = value(column, above) * (1.0 - fx) + value(right, above) * fx;
+        low * (1.0 - fy) + high * fy
+    }
+
+    /// Multiplies the brightness of every square by what `factor` says of its centre.
+    pub fn scaled(mut self, factor: impl Fn(f32, f32) -> f32) -> Self {
+        let (cell, columns) = (self.brightness.cell, self.brightness.columns);
+        for (square, value) in self.brightness.values.iter_mut().enumerate() {
+            *value *=
+                factor(((square % columns) as f32 + 0.5) * cell, ((square / columns) as f32 + 0.5) * cell);
+        }
+        self
+    }
+
+    /// Brightness of a wall at height `above_floor`, relative to its plan brightness.
+    #[inline]
+    pub(super) fn foot(&self, above_floor: f32) -> f32 {
+        1.0 - self.foot_shadow * (1.0 - above_floor / self.foot_reach).max(0.0)
+    }
+}

@@ -1,0 +1,145 @@
+//! Square, repeating textures with mip levels: what is far away is looked up in an averaged copy.
+
+/// One repeating tile of a surface, at all resolutions from `size` down to a single texel.
+#[derive(Clone, Debug)]
+pub struct Texture {
+    size: usize,
+    /// All levels, largest first, one after another; the fourth number only aligns the texel.
+    texels: Vec<[u8; 4]>,
+    /// Where level k starts.
+    starts: Vec<usize>,
+}
+
+impl Texture {
+    /// Paints a tile of `size` x `size` texels (a power of two) from a function of the position,
+    /// both coordinates in [0, 1). Colours are 0..=255 a channel and are clamped.
+    pub fn paint(size: usize, colour: impl Fn(f32, f32) -> [f32; 3]) -> Self {
+        assert!(size.is_power_of_two(), "a texture's size must be a power of two");
+        let at = |i: usize| (i as f32 + 0.5) / size as f32;
+        let base = (0..size * size).map(|i| colour(at(i % size), at(i / size))).collect();
+        Self::from_colours(size, base)
+    }
+
+    /// One colour everywhere.
+    pub fn plain(colour: [f32; 3]) -> Self {
+        Self::paint(1, |_, _| colour)
+    }
+
+    fn from_colours(size: usize, mut level: Vec<[f32; 3]>) -> Self {
+        let (mut texels, mut starts, mut side) = (Vec::new(), Vec::new(), size);
+        loop {
+            starts.push(texels.len());
+            texels.extend(level.iter().map(|c| [to_byte(c[0]), to_byte(c[1]), to_byte(c[2]), 0]));
+            if side == 1 {
+                return Self { size, texels, starts };
+            }
+            level = halve(&level, side);
+            side /= 2;
+        }
+    }
+
+    /// The same pattern, shifted and scaled a channel so that its mean is `mean`.
+    pub fn with_mean(self, mean: [f32; 3]) -> Self {
+        let base: Vec<[f32; 3]> =
+            self.texels[..self.size * self.size].iter().map(|t| [t[0], t[1], t[2]].map(f32::from)).collect();
+        let count = base.len() as f32;
+        let old = base.iter().fold([0.0_f32; 3], |sum, c| std::array::from_fn(|k| sum[k] + c[k] / count));
+        let scaled = base.iter().map(|c| std::array::from_fn(|k| c[k] * mean[k] / old[k].max(1.0))).collect();
+        Self::from_colours(self.size, scaled)
+    }
+
+    /// Average colour of the whole tile.
+    pub fn mean(&self) -> [f32; 3] {
+        let texel = self.texels[self.texels.len() - 1];
+        [texel[0], texel[1], texel[2]].map(f32::from)
+    }
+
+    /// The colour at (u, v), in tiles, averaged over about `footprint` tiles.
+    #[inline]
+    pub fn sample(&self, u: f32, v: f32, footprint: f32) -> [f32; 3] {
+        // Twice the footprint, since four samples share a pixel. Its exponent is the level: no logarithm.
+        let texels = 2.0 * footprint * self.size as f32;
+        let level = (((texels.to_bits() >> 23) as i32) - 127).clamp(0, self.starts.len() as i32 - 1) as usize;
+        let side = self.size >> level;
+        let mask = side - 1;
+        // `as i32` saturates, so even absurd coordinates stay inside the tile.
+        let column = ((u * side as f32).floor() as i32 as usize) & mask;
+        let row = ((v * side as f32).floor() as i32 as usize) & mask;
+        let texel = self.texels[self.starts[level] + row * side + column];
+        [f32::from(texel[0]), f32::from(texel[1]), f32::from(texel[2])]
+    }
+}
+
+fn to_byte(value: f32) -> u8 {
+    value.round().clamp(0.0, 255.0) as u8
+}
+
+fn halve(level: &[[f32; 3]], side: usize) -> Vec<[f32; 3]> {
+    let half = side / 2;
+    (0..half * half)
+        .map(|i| {
+            let corner = i / half * 2 * side + i % half * 2;
+            let four = [corner, corner + 1, corner + side, corner + side + 1];
+            std::array::from_fn(|k| four.iter().map(|&at| level[at][k]).sum::<f32>() / 4.0)
+        })
+        .collect()
+}
+
+/// Smooth repeating noise in [0, 1]: random values on a grid of `cells` x `cells` points a tile,
+/// interpolated. The same arguments give the same noise for ever.
+pub fn noise(u: f32, v: f32, cells: u32, seed: u32) -> f32 {
+    let (x, y) = (u * cells as f32, v * cells as f32);
+    let (column, row) = (x.floor(), y.floor());
+    let smooth = |t: f32| t * t * (3.0 - 2.0 * t);
+    let (fx, fy) = (smooth(x - column), smooth(y - row));
+    let value = |dx: i32, dy: i32| {
+        let wrapped = |at: f32, d: i32| (at as i32 + d).rem_euclid(cells as i32) as u32;
+        lattice(wrapped(column, dx), wrapped(row, dy), seed)
+    };
+    let top = value(0, 0) * (1.0 - fx) + value(1, 0) * fx;
+    let bottom = value(0, 1) * (1.0 - fx) + value(1, 1) * fx;
+    top * (1.0 - fy) + bottom * fy
+}
+
+/// A fixed random number in [0, 1) for each point of an integer lattice.
+pub fn lattice(x: u32, y: u32, seed: u32) -> f32 {
+    let mut h = x.wrapping_mul(0x8da6_b343) ^ y.wrapping_mul(0xd816_3841) ^ seed.wrapping_mul(0xcb1a_b31f);
+    h = (h ^ (h >> 15)).wrapping_mul(0x2c1b_3c6d);
+    h = (h ^ (h >> 12)).wrapping_mul(0x297a_2d39);
+    ((h ^ (h >> 15)) >> 8) as f32 / (1 << 24) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn far_away_a_checkerboard_is_grey() {
+        let board = Texture::paint(64, |u, v| {
+            [if ((u * 8.0) as i32 + (v * 8.0) as i32) % 2 == 0 { 200.0 } else { 100.0 }; 3]
+        });
+        assert_eq!(board.sample(0.01, 0.01, 0.001), [200.0; 3]);
+        assert_eq!(board.sample(0.01 + 0.125, 0.01, 0.001), [100.0; 3]);
+        assert_eq!(board.sample(0.3, 0.7, 0.5), [150.0; 3]);
+        assert_eq!(board.mean(), [150.0; 3]);
+    }
+
+    #[test]
+    fn repeats_and_survives_absurd_coordinates() {
+        let texture = Texture::paint(16, |u, v| [u * 255.0, v * 255.0, 0.0]);
+        assert_eq!(texture.sample(0.3, 0.6, 0.0), texture.sample(-2.7, 5.6, 0.0));
+        for value in [f32::NAN, f32::INFINITY, -1e30] {
+            texture.sample(value, value, value);
+        }
+    }
+
+    #[test]
+    fn the_mean_can_be_chosen() {
+        let texture =
+            Texture::paint(32, |u, v| [255.0 * noise(u, v, 4, 1); 3]).with_mean([80.0, 120.0, 40.0]);
+        let mean = texture.mean();
+        assert!(
+            (mean[0] - 80.0).abs() <= 1.0 && (mean[1] - 120.0).abs() <= 1.0 && (mean[2] - 40.0).abs() <= 1.0
+        );
+    }
+}
