@@ -6,9 +6,11 @@
 pub mod dataset;
 pub mod error;
 pub mod files;
+pub mod maze;
 pub mod pose;
 pub mod random;
 pub mod render;
+pub mod statistics;
 pub mod trajectory;
 
 pub use dataset::Dataset;

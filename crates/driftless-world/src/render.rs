@@ -10,13 +10,15 @@
 //! at the pixel's centre, as a depth buffer is: blending the depth of two surfaces would invent a
 //! third.
 
+mod camera;
 mod cast;
 mod light;
 mod scene;
 mod shade;
 pub mod texture;
 
+pub use camera::{Camera, Eye};
 pub use light::Light;
 pub use scene::{Footprint, Grid, Material, MaterialId, Scene, SceneBuilder, Solid};
-pub use shade::{Camera, Eye, Renderer};
+pub use shade::Renderer;
 pub use texture::Texture;

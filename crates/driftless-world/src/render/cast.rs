@@ -4,11 +4,14 @@ use super::scene::{Footprint, Scene, Solid};
 
 /// A ray's way through one solid. Distances are multiples of the ray's direction, which is scaled
 /// so that they are *depths*: distances along the optical axis.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Crossing {
     pub near: f32,
     pub far: f32,
     pub solid: u32,
+    /// Heights of the solid's underside and top.
+    pub bottom: f32,
+    pub top: f32,
     /// Which face is entered: 0..4 for -x, +x, -y, +y (a disc has only face 0).
     pub face: u8,
     /// Position along the face, for its texture.
@@ -31,14 +34,15 @@ impl Ray {
     }
 
     fn cross(&self, solid: &Solid, number: u32) -> Option<Crossing> {
-        match solid.footprint {
-            Footprint::Box { min, max } => self.cross_box(min, max, number),
-            Footprint::Disc { centre, radius } => self.cross_disc(centre, radius, number),
-        }
+        let crossing = match solid.footprint {
+            Footprint::Box { min, max } => self.cross_box(min, max),
+            Footprint::Disc { centre, radius } => self.cross_disc(centre, radius),
+        };
+        crossing.map(|crossing| Crossing { solid: number, bottom: solid.bottom, top: solid.top, ..crossing })
     }
 
     /// The slab test. Division by a zero direction gives infinities, which compare correctly.
-    fn cross_box(&self, min: [f32; 2], max: [f32; 2], number: u32) -> Option<Crossing> {
+    fn cross_box(&self, min: [f32; 2], max: [f32; 2]) -> Option<Crossing> {
         let inverse = self.direction.map(|d| 1.0 / d);
         let slab = |k: usize| {
             let (a, b) = ((min[k] - self.origin[k]) * inverse[k], (max[k] - self.origin[k]) * inverse[k]);
@@ -52,18 +56,18 @@ impl Ray {
         let axis = usize::from(near_y > near_x);
         let face = (2 * axis + usize::from(self.direction[axis] < 0.0)) as u8;
         let along = self.at(near)[1 - axis];
-        let length = self.direction[0].hypot(self.direction[1]);
+        let length = (self.direction[0].powi(2) + self.direction[1].powi(2)).sqrt();
         Some(Crossing {
             near,
             far,
-            solid: number,
             face,
             along,
             cosine: (self.direction[axis] / length).abs(),
+            ..Crossing::default()
         })
     }
 
-    fn cross_disc(&self, centre: [f32; 2], radius: f32, number: u32) -> Option<Crossing> {
+    fn cross_disc(&self, centre: [f32; 2], radius: f32) -> Option<Crossing> {
         let [dx, dy] = self.direction;
         let (ox, oy) = (self.origin[0] - centre[0], self.origin[1] - centre[1]);
         let (a, b, c) = (dx * dx + dy * dy, ox * dx + oy * dy, ox * ox + oy * oy - radius * radius);
@@ -74,7 +78,7 @@ impl Ray {
         }
         let [x, y] = self.at(near);
         let along = radius * (y - centre[1]).atan2(x - centre[0]);
-        Some(Crossing { near, far, solid: number, face: 0, along, cosine: root / (a.sqrt() * radius) })
+        Some(Crossing { near, far, along, cosine: root / (a.sqrt() * radius), ..Crossing::default() })
     }
 }
 

@@ -45,21 +45,23 @@ impl Light {
             }
             values.push(darkest + (1.0 - darkest) * open);
         }
-        Self::from_grid(Grid { cell, columns, rows, values })
+        Self::from_grid(Grid::new(cell, columns, rows, values))
     }
 
     /// Brightness at a place of the plan, interpolated between squares' centres.
     #[inline]
     pub(super) fn at(&self, x: f32, y: f32) -> f32 {
         let grid = &self.brightness;
-        let (gx, gy) = ((x / grid.cell - 0.5).max(0.0), (y / grid.cell - 0.5).max(0.0));
+        let (gx, gy) = ((x * grid.scale - 0.5).max(0.0), (y * grid.scale - 0.5).max(0.0));
         let (column, row) = ((gx as usize).min(grid.columns - 1), (gy as usize).min(grid.rows - 1));
-        let (right, above) = ((column + 1).min(grid.columns - 1), (row + 1).min(grid.rows - 1));
         let (fx, fy) = ((gx - column as f32).min(1.0), (gy - row as f32).min(1.0));
-        let value = |column: usize, row: usize| grid.values[row * grid.columns + column];
-        let low = value(column, row) * (1.0 - fx) + value(right, row) * fx;
-        let high = value(column, above) * (1.0 - fx) + value(right, above) * fx;
-        low * (1.0 - fy) + high * fy
+        let right = usize::from(column + 1 < grid.columns);
+        let above = if row + 1 < grid.rows { grid.columns } else { 0 };
+        let corner = row * grid.columns + column;
+        let low = grid.values[corner] + fx * (grid.values[corner + right] - grid.values[corner]);
+        let over = corner + above;
+        let high = grid.values[over] + fx * (grid.values[over + right] - grid.values[over]);
+        low + fy * (high - low)
     }
 
     /// Multiplies the brightness of every square by what `factor` says of its centre.

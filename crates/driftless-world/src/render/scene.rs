@@ -57,6 +57,8 @@ pub struct Material {
     pub texture: Texture,
     /// Length of a tile in world units.
     pub tile: f32,
+    /// Tiles a world unit.
+    scale: f32,
     /// True if the surface shines by itself: no shadow falls on it (sky, lamps).
     pub glows: bool,
 }
@@ -64,39 +66,52 @@ pub struct Material {
 impl Material {
     /// A lit surface.
     pub fn new(texture: Texture, tile: f32) -> Self {
-        Self { texture, tile, glows: false }
+        Self { texture, tile, scale: 1.0 / tile, glows: false }
+    }
+
+    /// Tiles a world unit.
+    #[inline]
+    pub(super) fn scale(&self) -> f32 {
+        self.scale
     }
 
     /// A surface that shows its own colour whatever the light.
     pub fn glowing(texture: Texture, tile: f32) -> Self {
-        Self { texture, tile, glows: true }
+        Self { texture, tile, scale: 1.0 / tile, glows: true }
     }
 }
 
 /// A value for each square of a plan that starts at the origin; outside, the nearest square's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid<T> {
-    /// Side of a square.
-    pub cell: f32,
-    /// Squares along x.
-    pub columns: usize,
-    /// Squares along y.
-    pub rows: usize,
-    /// Values, row after row from y = 0.
-    pub values: Vec<T>,
+    pub(super) cell: f32,
+    /// Squares a world unit: multiplying is cheaper than dividing by `cell`.
+    pub(super) scale: f32,
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+    pub(super) values: Vec<T>,
 }
 
 impl<T: Copy> Grid<T> {
+    /// Squares of side `cell`; values row after row from y = 0.
+    ///
+    /// # Panics
+    /// If there are not `columns` x `rows` values, at least one.
+    pub fn new(cell: f32, columns: usize, rows: usize, values: Vec<T>) -> Self {
+        assert!(!values.is_empty() && values.len() == columns * rows, "values of a grid");
+        Self { cell, scale: 1.0 / cell, columns, rows, values }
+    }
+
     /// The same value everywhere.
     pub fn uniform(value: T) -> Self {
-        Self { cell: 1.0, columns: 1, rows: 1, values: vec![value] }
+        Self::new(1.0, 1, 1, vec![value])
     }
 
     /// The value at a position.
     #[inline]
     pub fn at(&self, x: f32, y: f32) -> T {
-        let column = ((x / self.cell) as usize).min(self.columns - 1);
-        let row = ((y / self.cell) as usize).min(self.rows - 1);
+        let column = ((x * self.scale) as usize).min(self.columns - 1);
+        let row = ((y * self.scale) as usize).min(self.rows - 1);
         self.values[row * self.columns + column]
     }
 }

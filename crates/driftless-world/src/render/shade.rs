@@ -1,43 +1,12 @@
-//! Camera images: a column's crossings and a pixel's slope give the surface, its colour and depth.
+//! Camera images: a column's crossings and a row's slope give the surface, its colour and depth.
 
+use super::camera::{Camera, Eye, Sight};
 use super::cast::{Crossing, Ray};
 use super::scene::{MaterialId, Scene};
-
-/// An ideal pinhole camera that looks horizontally.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Camera {
-    /// Columns.
-    pub width: usize,
-    /// Rows.
-    pub height: usize,
-    /// Tangent of half the vertical field of view; pixels are square.
-    pub tan_half_view: f32,
-    /// Rays a pixel, along each axis, for colour.
-    pub samples: usize,
-}
-
-impl Camera {
-    /// A camera with a vertical field of view in degrees and four rays a pixel.
-    pub fn new(width: usize, height: usize, view_degrees: f32) -> Self {
-        Self { width, height, tan_half_view: (view_degrees.to_radians() / 2.0).tan(), samples: 2 }
-    }
-}
-
-/// Where the camera is: position, height, and heading in radians counter-clockwise from +x.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Eye {
-    /// Position along x.
-    pub x: f32,
-    /// Position along y.
-    pub y: f32,
-    /// Height above the ground.
-    pub z: f32,
-    /// Heading, radians.
-    pub heading: f32,
-}
+use super::texture::Strip;
 
 /// What a line of sight ends at.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Surface {
     /// The entered face of this crossing.
     Side(usize),
@@ -59,6 +28,10 @@ pub struct Renderer<'a> {
     scene: &'a Scene,
     camera: Camera,
     crossings: Vec<Crossing>,
+    /// Lines of sight for colour, several a pixel.
+    fine: Vec<Sight>,
+    /// Lines of sight through pixels' centres, for depth.
+    central: Vec<Sight>,
     /// Sum of colours of the column being drawn.
     column: Vec<[f32; 3]>,
 }
@@ -66,7 +39,14 @@ pub struct Renderer<'a> {
 impl<'a> Renderer<'a> {
     /// A renderer for one thread.
     pub fn new(scene: &'a Scene, camera: Camera) -> Self {
-        Self { scene, camera, crossings: Vec::with_capacity(64), column: vec![[0.0; 3]; camera.height] }
+        Self {
+            scene,
+            camera,
+            crossings: Vec::with_capacity(64),
+            fine: Vec::with_capacity(camera.height * camera.samples),
+            central: Vec::with_capacity(camera.height),
+            column: vec![[0.0; 3]; camera.height],
+        }
     }
 
     /// Draws what is seen from `eye`: RGB bytes (height x width x 3) and depth along the optical
@@ -77,64 +57,81 @@ impl<'a> Renderer<'a> {
     pub fn render(&mut self, eye: Eye, rgb: &mut [u8], depth: &mut [f32]) {
         let (width, height, samples) = (self.camera.width, self.camera.height, self.camera.samples);
         assert_eq!((rgb.len(), depth.len()), (3 * width * height, width * height), "buffer sizes");
+        let levels = (self.scene.floor_height, self.scene.ceiling_height);
+        self.camera.sights(height * samples, eye.z, levels, &mut self.fine);
+        self.camera.sights(height, eye.z, levels, &mut self.central);
         let share = 1.0 / (samples * samples) as f32;
         for column in 0..width {
             self.column.fill([0.0; 3]);
             for sample in 0..samples {
                 let ray = self.cast(eye, column as f32 + (sample as f32 + 0.5) / samples as f32);
-                self.colour_column(eye, &ray);
+                self.colour_column(eye.z, &ray);
             }
             self.cast(eye, column as f32 + 0.5);
+            let bare = self.bare_wall(eye.z, &self.central);
             for row in 0..height {
                 let at = row * width + column;
                 for k in 0..3 {
                     rgb[3 * at + k] = (self.column[row][k] * share + 0.5) as u8;
                 }
-                depth[at] = self.look(eye.z, self.slope(row as f32 + 0.5)).0;
+                depth[at] = self.look(eye.z, &self.central, row, bare).0;
             }
         }
     }
 
-    /// Casts the ray through horizontal image position `column` (in pixels).
     fn cast(&mut self, eye: Eye, column: f32) -> Ray {
-        let (sin, cos) = eye.heading.sin_cos();
-        let aspect = self.camera.width as f32 / self.camera.height as f32;
-        let side = self.camera.tan_half_view * aspect * (2.0 * column / self.camera.width as f32 - 1.0);
-        // Forward plus a part to the right: the depth of a point is then its multiple of this.
-        let ray = Ray { origin: [eye.x, eye.y], direction: [cos + side * sin, sin - side * cos] };
+        let ray = Ray { origin: [eye.x, eye.y], direction: self.camera.direction(eye.heading, column) };
         self.scene.cast(&ray, &mut self.crossings);
         ray
     }
 
-    /// Rise of the line of sight through vertical image position `row`, per unit of depth.
-    fn slope(&self, row: f32) -> f32 {
-        self.camera.tan_half_view * (1.0 - 2.0 * row / self.camera.height as f32)
+    /// If the ray cast last meets nothing but one wall from floor to ceiling, the rows of `sights`
+    /// that see it: those before see the ceiling, those behind the floor.
+    fn bare_wall(&self, eye_height: f32, sights: &[Sight]) -> Option<(usize, usize)> {
+        let [wall] = self.crossings.as_slice() else { return None };
+        if wall.bottom > self.scene.floor_height || wall.top < self.scene.ceiling_height {
+            return None;
+        }
+        let above = (self.scene.ceiling_height - eye_height) / wall.near;
+        let below = (self.scene.floor_height - eye_height) / wall.near;
+        let first = sights.partition_point(|sight| sight.slope > above);
+        Some((first, sights.partition_point(|sight| sight.slope >= below)))
     }
 
-    /// Depth and kind of what the line of sight with this slope meets first, in the last cast ray.
+    /// Depth and kind of what line of sight `row` meets first, in the ray cast last; `bare` is what
+    /// [`Renderer::bare_wall`] says of that ray, and only saves the search.
     #[inline]
-    fn look(&self, eye_height: f32, slope: f32) -> (f32, Surface) {
-        let scene = self.scene;
-        let (level, surface) = if slope < 0.0 {
-            (scene.floor_height, Surface::Floor)
-        } else {
-            (scene.ceiling_height, Surface::Ceiling)
-        };
-        // Infinite for a level view; beyond FAR nothing is drawn.
-        let level_depth = (level - eye_height) / slope;
-        let mut first = if level_depth < FAR { (level_depth, surface) } else { (FAR, Surface::Nothing) };
+    fn look(
+        &self,
+        eye_height: f32,
+        sights: &[Sight],
+        row: usize,
+        bare: Option<(usize, usize)>,
+    ) -> (f32, Surface) {
+        match bare {
+            Some((first, _)) if row < first => (sights[row].level_depth, Surface::Ceiling),
+            Some((_, end)) if row < end => (self.crossings[0].near, Surface::Side(0)),
+            Some(_) => (sights[row].level_depth, Surface::Floor),
+            None => self.search(eye_height, &sights[row]),
+        }
+    }
+
+    /// The same by comparing heights with every solid in the way.
+    fn search(&self, eye_height: f32, sight: &Sight) -> (f32, Surface) {
+        let surface = if sight.slope < 0.0 { Surface::Floor } else { Surface::Ceiling };
+        let level = (sight.level_depth, surface);
+        let mut first = if sight.level_depth < FAR { level } else { (FAR, Surface::Nothing) };
         for (number, crossing) in self.crossings.iter().enumerate() {
             if crossing.near >= first.0 {
                 break;
             }
-            let solid = &scene.solids[crossing.solid as usize];
-            let entry = eye_height + slope * crossing.near;
-            if entry >= solid.bottom && entry <= solid.top {
+            let entry = eye_height + sight.slope * crossing.near;
+            if entry >= crossing.bottom && entry <= crossing.top {
                 return (crossing.near, Surface::Side(number));
             }
             // A later solid may stand in front of this cap, so the search goes on.
-            let cap = if slope < 0.0 { solid.top } else { solid.bottom };
-            let depth = (cap - eye_height) / slope;
+            let cap = if sight.slope < 0.0 { crossing.top } else { crossing.bottom };
+            let depth = (cap - eye_height) * sight.inverse;
             if depth > crossing.near && depth < crossing.far.min(first.0) {
                 first = (depth, Surface::Cap(number));
             }
@@ -143,70 +140,82 @@ impl<'a> Renderer<'a> {
     }
 
     /// Adds the colours along one ray to the column.
-    fn colour_column(&mut self, eye: Eye, ray: &Ray) {
+    fn colour_column(&mut self, eye_height: f32, ray: &Ray) {
         let samples = self.camera.samples;
-        // World length of a sample's width at depth 1.
-        let spread = 2.0 * self.camera.tan_half_view / (self.camera.height * samples) as f32;
-        for sample in 0..self.camera.height * samples {
-            let slope = self.slope((sample as f32 + 0.5) / samples as f32);
-            let (depth, surface) = self.look(eye.z, slope);
-            let colour = match surface {
-                Surface::Side(number) => self.side(number, ray, eye.z + slope * depth, spread),
-                Surface::Cap(number) => {
-                    let cap = self.scene.solids[self.crossings[number].solid as usize].cap;
-                    self.level(cap, ray.at(depth), depth, spread / slope.abs().sqrt())
+        let spread = self.camera.spread(self.fine.len());
+        let bare = self.bare_wall(eye_height, &self.fine);
+        // Neighbouring samples mostly lie on the same face, whose strip is then at hand.
+        let mut strip: Option<(usize, Strip<'_>, f32, bool)> = None;
+        for row in 0..self.camera.height {
+            let mut sum = [0.0; 3];
+            for at in row * samples..(row + 1) * samples {
+                let (depth, surface) = self.look(eye_height, &self.fine, at, bare);
+                let sight = &self.fine[at];
+                let colour = match surface {
+                    Surface::Side(number) => {
+                        let (_, strip, light, glows) = match &mut strip {
+                            Some(strip) if strip.0 == number => strip,
+                            other => other.insert(self.strip(number, ray, spread)),
+                        };
+                        let z = eye_height + sight.slope * depth;
+                        let foot =
+                            if *glows { 1.0 } else { self.scene.light.foot(z - self.scene.floor_height) };
+                        strip.sample(-z).map(|c| c * *light * foot)
+                    }
+                    Surface::Cap(number) => {
+                        let cap = self.scene.solids[self.crossings[number].solid as usize].cap;
+                        let extent = depth * spread * sight.inverse.abs().sqrt();
+                        self.level(cap, ray.at(depth), extent)
+                    }
+                    Surface::Floor => {
+                        let [x, y] = ray.at(depth);
+                        self.level(self.scene.floor.at(x, y), [x, y], sight.level_extent)
+                    }
+                    Surface::Ceiling => {
+                        let [x, y] = ray.at(depth);
+                        self.level(self.scene.ceiling.at(x, y), [x, y], sight.level_extent)
+                    }
+                    Surface::Nothing => [0.0; 3],
+                };
+                for (total, part) in sum.iter_mut().zip(colour) {
+                    *total += part.min(255.0);
                 }
-                Surface::Floor => {
-                    let [x, y] = ray.at(depth);
-                    self.level(self.scene.floor.at(x, y), [x, y], depth, spread / slope.abs().sqrt())
-                }
-                Surface::Ceiling => {
-                    let [x, y] = ray.at(depth);
-                    self.level(self.scene.ceiling.at(x, y), [x, y], depth, spread / slope.abs().sqrt())
-                }
-                Surface::Nothing => [0.0; 3],
-            };
-            let pixel = &mut self.column[sample / samples];
-            for k in 0..3 {
-                pixel[k] += colour[k];
+            }
+            for (total, part) in self.column[row].iter_mut().zip(sum) {
+                *total += part;
             }
         }
     }
 
-    /// Colour of an upright face at height `z`.
-    #[inline]
-    fn side(&self, number: usize, ray: &Ray, z: f32, spread: f32) -> [f32; 3] {
+    /// What all samples of one face in one ray share: its texture's column and its light.
+    fn strip(&self, number: usize, ray: &Ray, spread: f32) -> (usize, Strip<'a>, f32, bool) {
         let crossing = &self.crossings[number];
         let scene = self.scene;
         let solid = &scene.solids[crossing.solid as usize];
         let material = &scene.materials[solid.sides[crossing.face as usize].0 as usize];
-        let size = 1.0 / material.tile;
         // A slanted face stretches the footprint along one axis only: the mean of both serves best.
-        let footprint = crossing.near * spread * size / crossing.cosine.max(0.05).sqrt();
-        let colour = material.texture.sample(crossing.along * size, -z * size, footprint);
-        if material.glows {
-            return colour;
-        }
+        let extent = crossing.near * spread / crossing.cosine.max(0.05).sqrt();
+        let strip = material.texture.strip(crossing.along, 1.0 / material.tile, extent);
         // The light is that of the place in front of the face, not inside it.
         let [x, y] = ray.at(crossing.near * 0.98);
-        let above = z - scene.floor_height;
-        let brightness =
-            scene.light.at(x, y) * scene.light.faces[crossing.face as usize] * scene.light.foot(above);
-        colour.map(|c| (c * brightness).min(255.0))
+        let light = if material.glows {
+            1.0
+        } else {
+            scene.light.at(x, y) * scene.light.faces[crossing.face as usize]
+        };
+        (number, strip, light, material.glows)
     }
 
-    /// Colour of a level surface; `extent` is the geometric mean of a sample's length and width
-    /// there, per unit of depth.
+    /// Colour of a level surface, averaged over about `extent`.
     #[inline]
-    fn level(&self, id: MaterialId, [x, y]: [f32; 2], depth: f32, extent: f32) -> [f32; 3] {
+    fn level(&self, id: MaterialId, [x, y]: [f32; 2], extent: f32) -> [f32; 3] {
         let material = &self.scene.materials[id.0 as usize];
-        let size = 1.0 / material.tile;
-        let footprint = depth * extent * size;
-        let colour = material.texture.sample(x * size, y * size, footprint);
+        let scale = material.scale();
+        let colour = material.texture.sample(x * scale, y * scale, extent * scale);
         if material.glows {
             return colour;
         }
         let brightness = self.scene.light.at(x, y);
-        colour.map(|c| (c * brightness).min(255.0))
+        colour.map(|c| c * brightness)
     }
 }

@@ -57,17 +57,58 @@ impl Texture {
     /// The colour at (u, v), in tiles, averaged over about `footprint` tiles.
     #[inline]
     pub fn sample(&self, u: f32, v: f32, footprint: f32) -> [f32; 3] {
-        // Twice the footprint, since four samples share a pixel. Its exponent is the level: no logarithm.
-        let texels = 2.0 * footprint * self.size as f32;
-        let level = (((texels.to_bits() >> 23) as i32) - 127).clamp(0, self.starts.len() as i32 - 1) as usize;
+        let level = self.level(footprint);
         let side = self.size >> level;
-        let mask = side - 1;
-        // `as i32` saturates, so even absurd coordinates stay inside the tile.
-        let column = ((u * side as f32).floor() as i32 as usize) & mask;
-        let row = ((v * side as f32).floor() as i32 as usize) & mask;
-        let texel = self.texels[self.starts[level] + row * side + column];
+        let texel = self.texels[self.starts[level] + texel_at(v, side) * side + texel_at(u, side)];
         [f32::from(texel[0]), f32::from(texel[1]), f32::from(texel[2])]
     }
+
+    /// All colours with one horizontal coordinate, for an upright line on a wall: `along` and the
+    /// extent averaged over are lengths, `scale` is tiles per length.
+    pub(super) fn strip(&self, along: f32, scale: f32, extent: f32) -> Strip<'_> {
+        let level = self.level(extent * scale);
+        let side = self.size >> level;
+        let first = self.starts[level];
+        Strip {
+            texels: &self.texels[first..first + side * side],
+            side,
+            column: texel_at(along * scale, side),
+            scale,
+        }
+    }
+
+    #[inline]
+    fn level(&self, footprint: f32) -> usize {
+        // Twice the footprint, since four samples share a pixel. Its exponent is the level: no logarithm.
+        let texels = 2.0 * footprint * self.size as f32;
+        (((texels.to_bits() >> 23) as i32) - 127).clamp(0, self.starts.len() as i32 - 1) as usize
+    }
+}
+
+/// A column of texels of one mip level.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Strip<'a> {
+    texels: &'a [[u8; 4]],
+    side: usize,
+    column: usize,
+    scale: f32,
+}
+
+impl Strip<'_> {
+    /// The colour at a height (a length).
+    #[inline]
+    pub fn sample(&self, height: f32) -> [f32; 3] {
+        let texel = self.texels[texel_at(height * self.scale, self.side) * self.side + self.column];
+        [f32::from(texel[0]), f32::from(texel[1]), f32::from(texel[2])]
+    }
+}
+
+/// The texel that holds a coordinate given in tiles.
+#[inline]
+fn texel_at(tiles: f32, side: usize) -> usize {
+    // Shifted by whole tiles, so that cutting off the fraction rounds down (`floor` is a function
+    // call on the oldest processors); `as` saturates, so absurd coordinates stay inside the tile.
+    ((tiles + 1024.0) * side as f32) as i32 as usize & (side - 1)
 }
 
 fn to_byte(value: f32) -> u8 {
