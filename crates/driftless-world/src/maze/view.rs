@@ -39,10 +39,10 @@ impl MazeView {
         let floor = Grid::new(cell, columns, rows, floors);
         let extent = layout.extent().map(|length| length as f32);
         let scene = builder.build(extent, cell, (0.01 * cell, floor), (0.99 * cell, Grid::uniform(sky)));
-        let mut light = Light::bake(&scene, 0.05 * cell, 0.5 * cell, 0.55).scaled(|_, _| FLOOR_BRIGHTNESS);
-        light.faces = [WALL_BRIGHTNESS; 4];
-        light.foot_shadow = 0.3;
-        light.foot_reach = 0.12 * cell;
+        let light = Light::bake(&scene, 0.05 * cell, 0.5 * cell, 0.55)
+            .scaled(|_, _| FLOOR_BRIGHTNESS)
+            .with_faces([WALL_BRIGHTNESS; 4])
+            .with_foot_shadow(0.3, 0.12 * cell);
         Self { scene: scene.with_light(light), camera: Camera::new(width, height, 90.0), cell }
     }
 

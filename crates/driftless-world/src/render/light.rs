@@ -8,11 +8,10 @@ use super::scene::{Grid, Scene};
 pub struct Light {
     brightness: Grid<f32>,
     /// How much darker a wall is where it meets the floor, 0..1.
-    pub foot_shadow: f32,
-    /// Height over which that shadow fades.
-    pub foot_reach: f32,
-    /// Brightness of faces looking to -x, +x, -y and +y: a sun's side and a dark side.
-    pub faces: [f32; 4],
+    foot_shadow: f32,
+    /// 1 / the height over which that shadow fades.
+    foot_fade: f32,
+    pub(super) faces: [f32; 4],
 }
 
 impl Light {
@@ -23,7 +22,7 @@ impl Light {
 
     /// A given brightness map, no other shadows.
     pub fn from_grid(brightness: Grid<f32>) -> Self {
-        Self { brightness, foot_shadow: 0.0, foot_reach: 1.0, faces: [1.0; 4] }
+        Self { brightness, foot_shadow: 0.0, foot_fade: 1.0, faces: [1.0; 4] }
     }
 
     /// Ambient occlusion on the plan: a place is darker the more of its surroundings within
@@ -64,6 +63,16 @@ impl Light {
         low + fy * (high - low)
     }
 
+    /// Makes walls darker by `share` where they meet the floor, fading over `height`.
+    pub fn with_foot_shadow(self, share: f32, height: f32) -> Self {
+        Self { foot_shadow: share, foot_fade: 1.0 / height, ..self }
+    }
+
+    /// Brightness of upright faces looking to -x, +x, -y and +y, relative to the floor before them.
+    pub fn with_faces(self, faces: [f32; 4]) -> Self {
+        Self { faces, ..self }
+    }
+
     /// Multiplies the brightness of every square by what `factor` says of its centre.
     pub fn scaled(mut self, factor: impl Fn(f32, f32) -> f32) -> Self {
         let (cell, columns) = (self.brightness.cell, self.brightness.columns);
@@ -77,6 +86,6 @@ impl Light {
     /// Brightness of a wall at height `above_floor`, relative to its plan brightness.
     #[inline]
     pub(super) fn foot(&self, above_floor: f32) -> f32 {
-        1.0 - self.foot_shadow * (1.0 - above_floor / self.foot_reach).max(0.0)
+        1.0 - self.foot_shadow * (1.0 - above_floor * self.foot_fade).max(0.0)
     }
 }

@@ -3,7 +3,7 @@
 use super::camera::{Camera, Eye, Sight};
 use super::cast::{Crossing, Ray};
 use super::scene::{MaterialId, Scene};
-use super::texture::Strip;
+use super::texture::{Colour, Strip};
 
 /// What a line of sight ends at.
 #[derive(Clone, Copy, PartialEq)]
@@ -32,8 +32,8 @@ pub struct Renderer<'a> {
     fine: Vec<Sight>,
     /// Lines of sight through pixels' centres, for depth.
     central: Vec<Sight>,
-    /// Sum of colours of the column being drawn.
-    column: Vec<[f32; 3]>,
+    /// Colours of the column being drawn, ray after ray.
+    colours: Vec<Colour>,
 }
 
 impl<'a> Renderer<'a> {
@@ -45,7 +45,7 @@ impl<'a> Renderer<'a> {
             crossings: Vec::with_capacity(64),
             fine: Vec::with_capacity(camera.height * camera.samples),
             central: Vec::with_capacity(camera.height),
-            column: vec![[0.0; 3]; camera.height],
+            colours: Vec::with_capacity(camera.height * camera.samples * camera.samples),
         }
     }
 
@@ -60,23 +60,34 @@ impl<'a> Renderer<'a> {
         let levels = (self.scene.floor_height, self.scene.ceiling_height);
         self.camera.sights(height * samples, eye.z, levels, &mut self.fine);
         self.camera.sights(height, eye.z, levels, &mut self.central);
-        let share = 1.0 / (samples * samples) as f32;
         for column in 0..width {
-            self.column.fill([0.0; 3]);
+            self.colours.clear();
             for sample in 0..samples {
                 let ray = self.cast(eye, column as f32 + (sample as f32 + 0.5) / samples as f32);
                 self.colour_column(eye.z, &ray);
             }
             self.cast(eye, column as f32 + 0.5);
-            let bare = self.bare_wall(eye.z, &self.central);
             for row in 0..height {
                 let at = row * width + column;
-                for k in 0..3 {
-                    rgb[3 * at + k] = (self.column[row][k] * share + 0.5) as u8;
-                }
-                depth[at] = self.look(eye.z, &self.central, row, bare).0;
+                rgb[3 * at..3 * at + 3].copy_from_slice(&self.pixel(row)[..3]);
+                depth[at] = self.look(eye.z, &self.central[row]).0;
             }
         }
+    }
+
+    /// The mean colour of the samples of one pixel of the column.
+    fn pixel(&self, row: usize) -> [u8; 4] {
+        let samples = self.camera.samples;
+        let mut sum = [0.0; 4];
+        for ray in self.colours.chunks_exact(self.fine.len()) {
+            for colour in &ray[row * samples..(row + 1) * samples] {
+                for (sum, part) in sum.iter_mut().zip(colour) {
+                    *sum += part;
+                }
+            }
+        }
+        let share = 1.0 / (samples * samples) as f32;
+        sum.map(|sum| (sum * share + 0.5) as u8)
     }
 
     fn cast(&mut self, eye: Eye, column: f32) -> Ray {
@@ -85,39 +96,8 @@ impl<'a> Renderer<'a> {
         ray
     }
 
-    /// If the ray cast last meets nothing but one wall from floor to ceiling, the rows of `sights`
-    /// that see it: those before see the ceiling, those behind the floor.
-    fn bare_wall(&self, eye_height: f32, sights: &[Sight]) -> Option<(usize, usize)> {
-        let [wall] = self.crossings.as_slice() else { return None };
-        if wall.bottom > self.scene.floor_height || wall.top < self.scene.ceiling_height {
-            return None;
-        }
-        let above = (self.scene.ceiling_height - eye_height) / wall.near;
-        let below = (self.scene.floor_height - eye_height) / wall.near;
-        let first = sights.partition_point(|sight| sight.slope > above);
-        Some((first, sights.partition_point(|sight| sight.slope >= below)))
-    }
-
-    /// Depth and kind of what line of sight `row` meets first, in the ray cast last; `bare` is what
-    /// [`Renderer::bare_wall`] says of that ray, and only saves the search.
-    #[inline]
-    fn look(
-        &self,
-        eye_height: f32,
-        sights: &[Sight],
-        row: usize,
-        bare: Option<(usize, usize)>,
-    ) -> (f32, Surface) {
-        match bare {
-            Some((first, _)) if row < first => (sights[row].level_depth, Surface::Ceiling),
-            Some((_, end)) if row < end => (self.crossings[0].near, Surface::Side(0)),
-            Some(_) => (sights[row].level_depth, Surface::Floor),
-            None => self.search(eye_height, &sights[row]),
-        }
-    }
-
-    /// The same by comparing heights with every solid in the way.
-    fn search(&self, eye_height: f32, sight: &Sight) -> (f32, Surface) {
+    /// Depth and kind of what a line of sight meets first, in the ray cast last.
+    fn look(&self, eye_height: f32, sight: &Sight) -> (f32, Surface) {
         let surface = if sight.slope < 0.0 { Surface::Floor } else { Surface::Ceiling };
         let level = (sight.level_depth, surface);
         let mut first = if sight.level_depth < FAR { level } else { (FAR, Surface::Nothing) };
@@ -139,63 +119,69 @@ impl<'a> Renderer<'a> {
         first
     }
 
-    /// Adds the colours along one ray to the column.
+    /// Appends the colours along one ray.
     fn colour_column(&mut self, eye_height: f32, ray: &Ray) {
-        let samples = self.camera.samples;
         let spread = self.camera.spread(self.fine.len());
-        let bare = self.bare_wall(eye_height, &self.fine);
-        // Neighbouring samples mostly lie on the same face, whose strip is then at hand.
-        let mut strip: Option<(usize, Strip<'_>, f32, bool)> = None;
-        for row in 0..self.camera.height {
-            let mut sum = [0.0; 3];
-            for at in row * samples..(row + 1) * samples {
-                let (depth, surface) = self.look(eye_height, &self.fine, at, bare);
-                let sight = &self.fine[at];
-                let colour = match surface {
-                    Surface::Side(number) => {
-                        let (_, strip, light, glows) = match &mut strip {
-                            Some(strip) if strip.0 == number => strip,
-                            other => other.insert(self.strip(number, ray, spread)),
-                        };
-                        let z = eye_height + sight.slope * depth;
-                        let foot =
-                            if *glows { 1.0 } else { self.scene.light.foot(z - self.scene.floor_height) };
-                        strip.sample(-z).map(|c| c * *light * foot)
-                    }
-                    Surface::Cap(number) => {
-                        let cap = self.scene.solids[self.crossings[number].solid as usize].cap;
-                        let extent = depth * spread * sight.inverse.abs().sqrt();
-                        self.level(cap, ray.at(depth), extent)
-                    }
-                    Surface::Floor => {
-                        let [x, y] = ray.at(depth);
-                        self.level(self.scene.floor.at(x, y), [x, y], sight.level_extent)
-                    }
-                    Surface::Ceiling => {
-                        let [x, y] = ray.at(depth);
-                        self.level(self.scene.ceiling.at(x, y), [x, y], sight.level_extent)
-                    }
-                    Surface::Nothing => [0.0; 3],
+        if let Some((first, end)) = self.bare_wall(eye_height) {
+            let strip = self.strip(0, ray, spread);
+            for (at, sight) in self.fine.iter().enumerate() {
+                let colour = if at < first {
+                    self.ceiling(ray, sight)
+                } else if at < end {
+                    self.side(&strip, eye_height + sight.slope * strip.depth)
+                } else {
+                    self.floor(ray, sight)
                 };
-                for (total, part) in sum.iter_mut().zip(colour) {
-                    *total += part.min(255.0);
+                self.colours.push(colour);
+            }
+            return;
+        }
+        // Neighbouring samples mostly lie on the same face, whose strip is then at hand.
+        let mut strip: Option<Face<'_>> = None;
+        for sight in &self.fine {
+            let (depth, surface) = self.look(eye_height, sight);
+            let colour = match surface {
+                Surface::Side(number) => {
+                    let face = match &strip {
+                        Some(face) if face.crossing == number => face,
+                        _ => strip.insert(self.strip(number, ray, spread)),
+                    };
+                    self.side(face, eye_height + sight.slope * depth)
                 }
-            }
-            for (total, part) in self.column[row].iter_mut().zip(sum) {
-                *total += part;
-            }
+                Surface::Cap(number) => {
+                    let cap = self.scene.solids[self.crossings[number].solid as usize].cap;
+                    self.level(cap, ray.at(depth), depth * spread * sight.inverse.abs().sqrt())
+                }
+                Surface::Floor => self.floor(ray, sight),
+                Surface::Ceiling => self.ceiling(ray, sight),
+                Surface::Nothing => [0.0; 4],
+            };
+            self.colours.push(colour);
         }
     }
 
-    /// What all samples of one face in one ray share: its texture's column and its light.
-    fn strip(&self, number: usize, ray: &Ray, spread: f32) -> (usize, Strip<'a>, f32, bool) {
+    /// If the ray cast last meets nothing but one wall from floor to ceiling, the samples that see
+    /// it: those before see the ceiling, those behind the floor. This only saves the search.
+    fn bare_wall(&self, eye_height: f32) -> Option<(usize, usize)> {
+        let [wall] = self.crossings.as_slice() else { return None };
+        if wall.bottom > self.scene.floor_height || wall.top < self.scene.ceiling_height {
+            return None;
+        }
+        let above = (self.scene.ceiling_height - eye_height) / wall.near;
+        let below = (self.scene.floor_height - eye_height) / wall.near;
+        let first = self.fine.partition_point(|sight| sight.slope > above);
+        Some((first, self.fine.partition_point(|sight| sight.slope >= below)))
+    }
+
+    /// What all samples of one face in one ray share.
+    fn strip(&self, number: usize, ray: &Ray, spread: f32) -> Face<'a> {
         let crossing = &self.crossings[number];
         let scene = self.scene;
         let solid = &scene.solids[crossing.solid as usize];
         let material = &scene.materials[solid.sides[crossing.face as usize].0 as usize];
         // A slanted face stretches the footprint along one axis only: the mean of both serves best.
         let extent = crossing.near * spread / crossing.cosine.max(0.05).sqrt();
-        let strip = material.texture.strip(crossing.along, 1.0 / material.tile, extent);
+        let strip = material.texture.strip(crossing.along, material.scale(), extent);
         // The light is that of the place in front of the face, not inside it.
         let [x, y] = ray.at(crossing.near * 0.98);
         let light = if material.glows {
@@ -203,19 +189,48 @@ impl<'a> Renderer<'a> {
         } else {
             scene.light.at(x, y) * scene.light.faces[crossing.face as usize]
         };
-        (number, strip, light, material.glows)
+        Face { crossing: number, depth: crossing.near, strip, light, glows: material.glows }
+    }
+
+    #[inline]
+    fn side(&self, face: &Face<'_>, z: f32) -> Colour {
+        let foot = if face.glows { 1.0 } else { self.scene.light.foot(z - self.scene.floor_height) };
+        let light = face.light * foot;
+        face.strip.sample(-z).map(|c| c * light)
+    }
+
+    #[inline]
+    fn floor(&self, ray: &Ray, sight: &Sight) -> Colour {
+        let [x, y] = ray.at(sight.level_depth);
+        self.level(self.scene.floor.at(x, y), [x, y], sight.level_extent)
+    }
+
+    #[inline]
+    fn ceiling(&self, ray: &Ray, sight: &Sight) -> Colour {
+        let [x, y] = ray.at(sight.level_depth);
+        self.level(self.scene.ceiling.at(x, y), [x, y], sight.level_extent)
     }
 
     /// Colour of a level surface, averaged over about `extent`.
     #[inline]
-    fn level(&self, id: MaterialId, [x, y]: [f32; 2], extent: f32) -> [f32; 3] {
+    fn level(&self, id: MaterialId, [x, y]: [f32; 2], extent: f32) -> Colour {
         let material = &self.scene.materials[id.0 as usize];
         let scale = material.scale();
         let colour = material.texture.sample(x * scale, y * scale, extent * scale);
         if material.glows {
             return colour;
         }
-        let brightness = self.scene.light.at(x, y);
-        colour.map(|c| c * brightness)
+        let light = self.scene.light.at(x, y);
+        colour.map(|c| c * light)
     }
+}
+
+/// One face in one ray: its texture's column and its light.
+#[derive(Clone, Copy)]
+struct Face<'a> {
+    crossing: usize,
+    depth: f32,
+    strip: Strip<'a>,
+    light: f32,
+    glows: bool,
 }

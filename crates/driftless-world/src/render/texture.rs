@@ -1,5 +1,8 @@
 //! Square, repeating textures with mip levels: what is far away is looked up in an averaged copy.
 
+/// Red, green and blue, 0..=255. The fourth number is unused: four fill a vector register.
+pub type Colour = [f32; 4];
+
 /// One repeating tile of a surface, at all resolutions from `size` down to a single texel.
 #[derive(Clone, Debug)]
 pub struct Texture {
@@ -56,11 +59,10 @@ impl Texture {
 
     /// The colour at (u, v), in tiles, averaged over about `footprint` tiles.
     #[inline]
-    pub fn sample(&self, u: f32, v: f32, footprint: f32) -> [f32; 3] {
+    pub fn sample(&self, u: f32, v: f32, footprint: f32) -> Colour {
         let level = self.level(footprint);
         let side = self.size >> level;
-        let texel = self.texels[self.starts[level] + texel_at(v, side) * side + texel_at(u, side)];
-        [f32::from(texel[0]), f32::from(texel[1]), f32::from(texel[2])]
+        self.texels[self.starts[level] + texel_at(v, side) * side + texel_at(u, side)].map(f32::from)
     }
 
     /// All colours with one horizontal coordinate, for an upright line on a wall: `along` and the
@@ -97,9 +99,8 @@ pub(super) struct Strip<'a> {
 impl Strip<'_> {
     /// The colour at a height (a length).
     #[inline]
-    pub fn sample(&self, height: f32) -> [f32; 3] {
-        let texel = self.texels[texel_at(height * self.scale, self.side) * self.side + self.column];
-        [f32::from(texel[0]), f32::from(texel[1]), f32::from(texel[2])]
+    pub fn sample(&self, height: f32) -> Colour {
+        self.texels[texel_at(height * self.scale, self.side) * self.side + self.column].map(f32::from)
     }
 }
 
@@ -159,9 +160,9 @@ mod tests {
         let board = Texture::paint(64, |u, v| {
             [if ((u * 8.0) as i32 + (v * 8.0) as i32) % 2 == 0 { 200.0 } else { 100.0 }; 3]
         });
-        assert_eq!(board.sample(0.01, 0.01, 0.001), [200.0; 3]);
-        assert_eq!(board.sample(0.01 + 0.125, 0.01, 0.001), [100.0; 3]);
-        assert_eq!(board.sample(0.3, 0.7, 0.5), [150.0; 3]);
+        assert_eq!(board.sample(0.01, 0.01, 0.001)[..3], [200.0; 3]);
+        assert_eq!(board.sample(0.01 + 0.125, 0.01, 0.001)[..3], [100.0; 3]);
+        assert_eq!(board.sample(0.3, 0.7, 0.5)[..3], [150.0; 3]);
         assert_eq!(board.mean(), [150.0; 3]);
     }
 
