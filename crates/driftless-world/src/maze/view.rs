@@ -42,7 +42,8 @@ impl MazeView {
         let light = Light::bake(&scene, 0.05 * cell, 0.5 * cell, 0.55)
             .scaled(|_, _| FLOOR_BRIGHTNESS)
             .with_faces([WALL_BRIGHTNESS; 4])
-            .with_foot_shadow(0.3, 0.12 * cell);
+            .with_foot_shadow(0.35, 0.12 * cell)
+            .with_ambient(SHADOW);
         Self { scene: scene.with_light(light), camera: Camera::new(width, height, 90.0), cell }
     }
 
@@ -67,6 +68,9 @@ impl MazeView {
 const FLOOR_BRIGHTNESS: f32 = 1.02;
 /// The same for walls, which stand where the baked light is darker.
 const WALL_BRIGHTNESS: f32 = 1.2;
+
+/// Shadows in the real engine's frames are not black but bluish.
+const SHADOW: [f32; 3] = [30.0, 90.0, 110.0];
 
 /// Takes pictures; keeps its buffers.
 #[derive(Debug)]

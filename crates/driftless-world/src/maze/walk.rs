@@ -36,12 +36,22 @@ pub struct Stroll {
     pub caution: f64,
     /// Turn rate while turning away, rad/s.
     pub evasion: f64,
+    /// Pull towards the side with more room: rad/s for each doubling of the free distance.
+    pub pull: f64,
 }
 
 impl Default for Stroll {
     /// Tuned so that step, turn, action and state statistics meet the original data's.
     fn default() -> Self {
-        Self { speed: 142.0, speed_spread: 0.36, turn: 0.83, hold: 1.0, caution: 46.0, evasion: 2.9 }
+        Self {
+            speed: 128.0,
+            speed_spread: 0.6,
+            turn: 0.66,
+            hold: 1.17,
+            caution: 53.0,
+            evasion: 3.4,
+            pull: 0.27,
+        }
     }
 }
 
@@ -158,7 +168,8 @@ impl<'a> Robot<'a> {
             self.evading = if self.free(0.7) > self.free(-0.7) { 1.0 } else { -1.0 };
         }
         if self.evading == 0.0 {
-            return (self.arc.0, self.arc.1);
+            let room = (self.free(0.7) / self.free(-0.7)).log2().clamp(-3.0, 3.0);
+            return (self.arc.0, self.arc.1 + stroll.pull * room);
         }
         // Slower the nearer the wall: the robot turns almost on the spot in front of it.
         let slow = ((ahead - 16.0) / stroll.caution).clamp(0.0, 1.0);

@@ -2,6 +2,7 @@
 
 use super::cast::Ray;
 use super::scene::{Grid, Scene};
+use super::texture::Colour;
 
 /// Brightness over the plan, and how walls darken towards their foot.
 #[derive(Clone, Debug)]
@@ -12,6 +13,8 @@ pub struct Light {
     /// 1 / the height over which that shadow fades.
     foot_fade: f32,
     pub(super) faces: [f32; 4],
+    /// What shines into shadows.
+    ambient: Colour,
 }
 
 impl Light {
@@ -22,7 +25,7 @@ impl Light {
 
     /// A given brightness map, no other shadows.
     pub fn from_grid(brightness: Grid<f32>) -> Self {
-        Self { brightness, foot_shadow: 0.0, foot_fade: 1.0, faces: [1.0; 4] }
+        Self { brightness, foot_shadow: 0.0, foot_fade: 1.0, faces: [1.0; 4], ambient: [0.0; 4] }
     }
 
     /// Ambient occlusion on the plan: a place is darker the more of its surroundings within
@@ -71,6 +74,18 @@ impl Light {
     /// Brightness of upright faces looking to -x, +x, -y and +y, relative to the floor before them.
     pub fn with_faces(self, faces: [f32; 4]) -> Self {
         Self { faces, ..self }
+    }
+
+    /// The colour that full shadow shows instead of black: light from the sky or from other walls.
+    pub fn with_ambient(self, [r, g, b]: [f32; 3]) -> Self {
+        Self { ambient: [r, g, b, 0.0], ..self }
+    }
+
+    /// A surface's colour in light of this brightness.
+    #[inline]
+    pub(super) fn lit(&self, colour: Colour, brightness: f32) -> Colour {
+        let shadow = (1.0 - brightness).max(0.0);
+        std::array::from_fn(|k| colour[k] * brightness + self.ambient[k] * shadow)
     }
 
     /// Multiplies the brightness of every square by what `factor` says of its centre.

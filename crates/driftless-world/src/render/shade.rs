@@ -194,9 +194,12 @@ impl<'a> Renderer<'a> {
 
     #[inline]
     fn side(&self, face: &Face<'_>, z: f32) -> Colour {
-        let foot = if face.glows { 1.0 } else { self.scene.light.foot(z - self.scene.floor_height) };
-        let light = face.light * foot;
-        face.strip.sample(-z).map(|c| c * light)
+        let colour = face.strip.sample(-z);
+        if face.glows {
+            return colour;
+        }
+        let light = &self.scene.light;
+        light.lit(colour, face.light * light.foot(z - self.scene.floor_height))
     }
 
     #[inline]
@@ -220,8 +223,7 @@ impl<'a> Renderer<'a> {
         if material.glows {
             return colour;
         }
-        let light = self.scene.light.at(x, y);
-        colour.map(|c| c * light)
+        self.scene.light.lit(colour, self.scene.light.at(x, y))
     }
 }
 
