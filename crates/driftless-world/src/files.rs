@@ -4,7 +4,10 @@
 //! |---|---|---|
 
 pub mod atomic;
+pub mod example;
+pub mod protobuf;
 pub mod source;
+pub mod tfrecord;
 
 pub use atomic::{NewFile, Overwrite};
 pub use source::Source;
