@@ -5,6 +5,7 @@
 
 pub mod atomic;
 pub mod example;
+pub mod png_image;
 pub mod protobuf;
 pub mod source;
 pub mod tfrecord;
