@@ -2,9 +2,11 @@
 //!
 //! | layout | container | module |
 //! |---|---|---|
+//! | PF-net's houses | TFRecord of `tf.train.Example` with PNGs inside | [`pfnet`] |
 
 pub mod atomic;
 pub mod example;
+pub mod pfnet;
 pub mod png_image;
 pub mod protobuf;
 pub mod source;

@@ -57,6 +57,11 @@ impl<'a> ByteStrings<'a> {
         self.len() == 0
     }
 
+    /// The first string; an error if there is none.
+    pub fn first(self) -> Result<&'a [u8]> {
+        self.iter().next().ok_or_else(|| Error::new("holds no byte string"))
+    }
+
     /// The strings in order.
     pub fn iter(self) -> impl Iterator<Item = &'a [u8]> {
         self.0.values().filter_map(|value| value.bytes("a value").ok())
