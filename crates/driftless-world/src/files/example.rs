@@ -9,7 +9,6 @@ use crate::files::protobuf::{Fields, Value, take_varint};
 use std::collections::BTreeMap;
 
 mod encode;
-
 pub use encode::{FeatureValues, encode};
 
 /// More features than this are refused: nobody has them, and each costs memory.
