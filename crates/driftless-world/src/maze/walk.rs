@@ -49,7 +49,7 @@ impl Default for Stroll {
             turn: 0.66,
             hold: 1.17,
             caution: 53.0,
-            evasion: 3.4,
+            evasion: 3.2,
             pull: 0.27,
         }
     }
