@@ -11,6 +11,8 @@ pub mod png_image;
 pub mod protobuf;
 pub mod source;
 pub mod tfrecord;
+pub mod spool;
+pub mod zip;
 
 pub use atomic::{NewFile, Overwrite};
 pub use source::Source;
