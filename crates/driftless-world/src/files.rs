@@ -4,11 +4,14 @@
 //! |---|---|---|
 //! | PF-net's houses | TFRecord of `tf.train.Example` with PNGs inside | [`pfnet`] |
 
+pub mod array;
 pub mod atomic;
 pub mod example;
 pub mod pfnet;
 pub mod png_image;
 pub mod protobuf;
+pub mod npy;
+pub mod npz;
 pub mod source;
 pub mod tfrecord;
 pub mod spool;
