@@ -10,6 +10,11 @@ pub mod example;
 pub mod pfnet;
 pub mod png_image;
 pub mod protobuf;
+//! | DPF's mazes: `pose`, `vel`, `rgbd` | npz | [`dpf`] |
+
+pub mod array;
+pub mod atomic;
+pub mod dpf;
 pub mod npy;
 pub mod npz;
 pub mod source;

@@ -1,0 +1,166 @@
+//! Maze recordings as DPF publishes them: an npz file with `pose`, `vel` and `rgbd`, episode after episode.
+//!
+//! [`DpfFile`] gives what DPF's own loader gives: 32-bit arithmetic, headings in radians wrapped to
+//! [-π, π), actions from consecutive poses in the reflected frame, the first step dropped. Noise,
+//! crops and shuffles are its test conditions; each is drawn from a seed and the episode's number,
+//! so that the order of reading does not matter.
+
+mod noise;
+mod recording;
+mod writer;
+
+pub use noise::{Crop, Inputs};
+pub use recording::Recording;
+pub use writer::DpfWriter;
+
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::files::array::Array;
+use crate::files::npz::NpzFile;
+use crate::files::source::Source;
+use crate::random::Random;
+use crate::trajectory::{Labels, Observations, Rows, Trajectory};
+use noise::Shuffle;
+use recording::{Shapes, motion, state};
+use std::path::{Path, PathBuf};
+
+/// How recordings become trajectories.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DpfOptions {
+    /// Recorded steps of an episode; the file does not say. DPF's data have 100.
+    pub steps_per_episode: usize,
+    /// Each number of an action is multiplied by N(1, this²). DPF's default condition has 0.1.
+    pub odometry_noise: f32,
+    /// Which part of an image is seen. DPF crops 32 × 32 to 24 × 24.
+    pub crop: Crop,
+    /// N(0, this²) is added to each number of an image. DPF's default condition has 20.
+    pub pixel_noise: f32,
+    /// Names the noise, the random crops and the shuffles.
+    pub seed: u64,
+    /// Keep the fourth channel, depth.
+    pub depth: bool,
+    /// Which inputs carry information.
+    pub inputs: Inputs,
+}
+
+impl Default for DpfOptions {
+    fn default() -> Self {
+        Self {
+            steps_per_episode: 100,
+            odometry_noise: 0.0,
+            crop: Crop::None,
+            pixel_noise: 0.0,
+            seed: 0,
+            depth: false,
+            inputs: Inputs::Both,
+        }
+    }
+}
+
+/// A DPF-style file, read episode by episode.
+#[derive(Clone, Debug)]
+pub struct DpfFile {
+    path: Option<PathBuf>,
+    options: DpfOptions,
+    shapes: Shapes,
+    poses: Array,
+    velocities: Option<Array>,
+    images: Array,
+    shuffle: Option<Shuffle>,
+    comment: String,
+}
+
+impl DpfFile {
+    /// Opens a file and checks its arrays against each other and the options.
+    pub fn open(path: impl AsRef<Path>, options: DpfOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let named = |error: Error| error.in_file(path);
+        let mut file = Self::from_source(Source::open(path)?, options).map_err(named)?;
+        file.path = Some(path.to_path_buf());
+        Ok(file)
+    }
+
+    /// The same for bytes from anywhere.
+    pub fn from_source(source: Source, options: DpfOptions) -> Result<Self> {
+        let npz = NpzFile::from_source(source)?;
+        let poses = npz.array("pose")?;
+        let velocities = npz.contains("vel").then(|| npz.array("vel")).transpose()?;
+        let images = npz.array("rgbd")?;
+        let shapes = Shapes::check(&poses, velocities.as_ref(), &images, &options)?;
+        options.crop.check(shapes.height, shapes.width)?;
+        for (name, std) in [("odometry_noise", options.odometry_noise), ("pixel_noise", options.pixel_noise)]
+        {
+            if !(std.is_finite() && std >= 0.0) {
+                return Err(Error::new(format!(
+                    "the standard deviation {name} is {std}; it must be 0 or more"
+                )));
+            }
+        }
+        let shuffle = Shuffle::new(options.inputs, shapes.episodes * (shapes.steps - 1), options.seed);
+        let comment = npz.comment();
+        Ok(Self { path: None, options, shapes, poses, velocities, images, shuffle, comment })
+    }
+
+    /// The comment left by whoever wrote the file; empty if there is none.
+    pub fn comment(&self) -> &str {
+        &self.comment
+    }
+
+    /// Episode `index` with the noise named by `noise_seed`, to redraw it each epoch.
+    pub fn get_with(&self, index: usize, noise_seed: u64) -> Result<Trajectory> {
+        self.trajectory(index, noise_seed).map_err(|error| self.named(error, index))
+    }
+
+    /// Episode `index` as it is in the file.
+    pub fn recording(&self, index: usize) -> Result<Recording> {
+        self.recorded(index).map_err(|error| self.named(error, index))
+    }
+
+    fn named(&self, error: Error, index: usize) -> Error {
+        let error = error.in_record(format!("episode {index}"));
+        match &self.path {
+            Some(path) => error.in_file(path),
+            None => error,
+        }
+    }
+
+    fn trajectory(&self, index: usize, noise_seed: u64) -> Result<Trajectory> {
+        let poses = self.checked_poses(index)?;
+        let mut random = Random::stream(noise_seed, index as u64);
+        let mut actions = self.actions(index, &poses)?;
+        noise::scale(&mut actions, self.options.odometry_noise, &mut random);
+        let mut images = self.kept_images(index)?;
+        images = noise::cropped(images, self.options.crop, &mut random);
+        noise::add(&mut images, self.options.pixel_noise, &mut random);
+        let mut states = Labels::new(3);
+        poses[1..].iter().for_each(|&pose| states.push(Some(&state(pose))));
+        Trajectory::new(Observations::Images(images), Rows::new(3, actions)?, states)
+    }
+
+    /// The action into each step but the first; from anywhere in the data set if they are shuffled.
+    fn actions(&self, index: usize, poses: &[[f64; 3]]) -> Result<Vec<f32>> {
+        let Some(places) = self.shuffle.as_ref().and_then(|shuffle| shuffle.actions(index, self.shapes))
+        else {
+            return Ok(poses.windows(2).flat_map(|pair| motion(pair[0], pair[1])).collect());
+        };
+        let mut actions = Vec::with_capacity(places.len() * 3);
+        for row in places {
+            let pair = recording::poses(&self.poses, row - 1..row + 1)?;
+            recording::check_finite(&pair, row - 1, self.shapes.steps)?;
+            actions.extend(motion(pair[0], pair[1]));
+        }
+        Ok(actions)
+    }
+}
+
+impl Dataset for DpfFile {
+    type Episode = Trajectory;
+
+    fn len(&self) -> usize {
+        self.shapes.episodes
+    }
+
+    fn get(&self, index: usize) -> Result<Trajectory> {
+        self.get_with(index, self.options.seed)
+    }
+}
