@@ -11,10 +11,12 @@ pub mod pfnet;
 pub mod png_image;
 pub mod protobuf;
 //! | DPF's mazes: `pose`, `vel`, `rgbd` | npz | [`dpf`] |
+//! | anybody's recordings, ours | npz | [`log`] |
 
 pub mod array;
 pub mod atomic;
 pub mod dpf;
+pub mod log;
 pub mod npy;
 pub mod npz;
 pub mod source;

@@ -1,0 +1,187 @@
+//! Our own plain npz layout for anybody's recordings.
+//!
+//! | array | shape | meaning |
+//! |---|---|---|
+//! | `observations` | (M, D), (M, H, W) or (M, H, W, C) | a vector or an image a step; images uint8 or float |
+//! | `actions` | (M, A) | optional; row t is the motion that led *into* step t |
+//! | `poses` | (M, S) | optional; the true state, angles in radians; a row of NaN where unknown |
+//! | `lengths` | (E,) integers | optional; steps of each episode, in order; their sum is M |
+//!
+//! `numpy.savez("log.npz", observations=..., actions=..., poses=..., lengths=...)` writes one.
+
+mod writer;
+
+pub use writer::LogWriter;
+
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::files::array::Array;
+use crate::files::npy::Dtype;
+use crate::files::npz::NpzFile;
+use crate::files::source::Source;
+use crate::trajectory::{Images, Labels, Observations, Pixels, Rows, Trajectory};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// A recording in our layout, read episode by episode.
+#[derive(Clone, Debug)]
+pub struct LogFile {
+    path: Option<PathBuf>,
+    observations: Array,
+    actions: Option<Array>,
+    poses: Option<Array>,
+    /// Row at which each episode starts, and the end.
+    starts: Vec<usize>,
+    comment: String,
+}
+
+impl LogFile {
+    /// Opens a file and checks its arrays against each other.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let mut file = Self::from_source(Source::open(path)?).map_err(|error| error.in_file(path))?;
+        file.path = Some(path.to_path_buf());
+        Ok(file)
+    }
+
+    /// The same for bytes from anywhere.
+    pub fn from_source(source: Source) -> Result<Self> {
+        let npz = NpzFile::from_source(source)?;
+        let optional = |name: &str| npz.contains(name).then(|| npz.array(name)).transpose();
+        let observations = npz.array("observations")?;
+        check_observations(&observations)?;
+        let rows = observations.rows();
+        let (actions, poses) = (optional("actions")?, optional("poses")?);
+        for array in [&actions, &poses].into_iter().flatten() {
+            if array.shape().len() != 2 || array.rows() != rows {
+                let problem = format!("has shape {:?}, but ({rows}, width) is expected", array.shape());
+                return Err(Error::new(problem).in_field(array.name()));
+            }
+        }
+        let starts = match optional("lengths")? {
+            Some(lengths) => starts(&lengths, rows)?,
+            None => vec![0, rows],
+        };
+        Ok(Self { path: None, observations, actions, poses, starts, comment: npz.comment() })
+    }
+
+    /// The comment left by whoever wrote the file; empty if there is none.
+    pub fn comment(&self) -> &str {
+        &self.comment
+    }
+
+    fn trajectory(&self, rows: Range<usize>) -> Result<Trajectory> {
+        let observations = self.observations(rows.clone())?;
+        let actions = match &self.actions {
+            Some(array) if array.row_len() > 0 => Rows::new(array.row_len(), finite(array, rows.clone())?)?,
+            _ => Rows::default(),
+        };
+        Trajectory::new(observations, actions, self.labels(rows)?)
+    }
+
+    fn observations(&self, rows: Range<usize>) -> Result<Observations> {
+        let array = &self.observations;
+        let (height, width, channels) = match *array.shape() {
+            [_, height, width] => (height, width, 1),
+            [_, height, width, channels] => (height, width, channels),
+            _ => return Ok(Observations::Vectors(Rows::new(array.row_len(), finite(array, rows)?)?)),
+        };
+        let pixels = if array.dtype() == Dtype::U8 {
+            Pixels::Bytes(array.read_u8(rows)?)
+        } else {
+            Pixels::Floats(finite(array, rows)?)
+        };
+        Ok(Observations::Images(Images { height, width, channels, pixels }))
+    }
+
+    fn labels(&self, rows: Range<usize>) -> Result<Labels> {
+        let mut labels = Labels::new(self.poses.as_ref().map_or(0, Array::row_len));
+        let Some(array) = self.poses.as_ref().filter(|array| array.row_len() > 0) else {
+            rows.for_each(|_| labels.push(None));
+            return Ok(labels);
+        };
+        for (step, pose) in array.read_f32(rows)?.chunks_exact(array.row_len()).enumerate() {
+            let unknown = pose.iter().filter(|value| value.is_nan()).count();
+            let problem = if unknown > 0 && unknown < pose.len() {
+                "is NaN in part; a step is labelled wholly or not at all"
+            } else if pose.iter().any(|value| value.is_infinite()) {
+                "holds an infinite number; use a row of NaN for an unknown pose"
+            } else {
+                labels.push((unknown == 0).then_some(pose));
+                continue;
+            };
+            return Err(Error::new(format!("step {step} {problem}")).in_field("poses"));
+        }
+        Ok(labels)
+    }
+}
+
+fn check_observations(array: &Array) -> Result<()> {
+    let shape = array.shape();
+    let problem = if !(2..=4).contains(&shape.len()) {
+        "(steps, numbers), (steps, height, width) or (steps, height, width, channels) is expected"
+    } else if shape[0] == 0 {
+        "there is no step"
+    } else if shape.contains(&0) {
+        "an observation holds nothing"
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(format!("has shape {shape:?}; {problem}")).in_field("observations"))
+}
+
+/// Numbers of the rows of an episode, none of them NaN or infinite.
+fn finite(array: &Array, rows: Range<usize>) -> Result<Vec<f32>> {
+    let values = array.read_f32(rows)?;
+    if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+        let (step, column) = (at / array.row_len(), at % array.row_len());
+        let advice = match array.name() {
+            "observations" => "leave out steps with missing observations, or fill them in",
+            _ => "every step needs a finite action",
+        };
+        let problem = format!("holds {} at step {step}, column {column}; {advice}", values[at]);
+        return Err(Error::new(problem).in_field(array.name()));
+    }
+    Ok(values)
+}
+
+fn starts(lengths: &Array, rows: usize) -> Result<Vec<usize>> {
+    let wrong = |problem: String| Err(Error::new(problem).in_field("lengths"));
+    if lengths.shape().len() != 1 || lengths.rows() == 0 {
+        return wrong(format!("has shape {:?}; (episodes,) is expected", lengths.shape()));
+    }
+    if lengths.rows() > rows {
+        return wrong(format!("names {} episodes for {rows} steps", lengths.rows()));
+    }
+    let mut starts = vec![0_usize];
+    for (episode, length) in lengths.read_i64(0..lengths.rows())?.into_iter().enumerate() {
+        let start = starts[episode];
+        match usize::try_from(length).ok().filter(|&length| length > 0) {
+            Some(length) if length <= rows - start => starts.push(start + length),
+            Some(_) => return wrong(format!("add up to more than the {rows} steps (episode {episode})")),
+            None => return wrong(format!("episode {episode} has length {length}; at least 1 is needed")),
+        }
+    }
+    match starts.last() {
+        Some(&sum) if sum == rows => Ok(starts),
+        sum => wrong(format!("add up to {} steps, but there are {rows}", sum.unwrap_or(&0))),
+    }
+}
+
+impl Dataset for LogFile {
+    type Episode = Trajectory;
+
+    fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    fn get(&self, index: usize) -> Result<Trajectory> {
+        self.trajectory(self.starts[index]..self.starts[index + 1]).map_err(|error| {
+            let error = error.in_record(format!("episode {index}"));
+            match &self.path {
+                Some(path) => error.in_file(path),
+                None => error,
+            }
+        })
+    }
+}
