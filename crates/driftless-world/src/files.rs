@@ -12,9 +12,11 @@ pub mod png_image;
 pub mod protobuf;
 //! | DPF's mazes: `pose`, `vel`, `rgbd` | npz | [`dpf`] |
 //! | anybody's recordings, ours | npz | [`log`] |
+//! | PyDPF's tables | csv | [`csv`] |
 
 pub mod array;
 pub mod atomic;
+pub mod csv;
 pub mod dpf;
 pub mod log;
 pub mod npy;
