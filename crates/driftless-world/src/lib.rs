@@ -7,6 +7,7 @@ pub mod dataset;
 pub mod error;
 pub mod files;
 pub mod maze;
+pub mod labels;
 pub mod pose;
 pub mod random;
 pub mod render;
@@ -15,5 +16,6 @@ pub mod trajectory;
 
 pub use dataset::Dataset;
 pub use error::{Error, Result};
+pub use labels::{LabelBudget, LabelPlan, Lesson};
 pub use pose::Pose;
 pub use trajectory::{Images, Labels, Observations, Pixels, Rows, Trajectory};
