@@ -109,7 +109,7 @@ fn find_end_64(source: &Source, end: u64) -> Result<Option<(u64, Place)>> {
     Ok(Some((at, Place { entries, offset, size })))
 }
 
-fn take_entry(rest: &mut &[u8]) -> Result<Entry> {
+pub(super) fn take_entry(rest: &mut &[u8]) -> Result<Entry> {
     let damaged = || Error::new("the zip table of contents ends too early; the file is damaged");
     let (head, after) = rest.split_at_checked(46).ok_or_else(damaged)?;
     let mut fields = Fields(head);

@@ -149,3 +149,40 @@ impl Read for Reader<'_> {
         Ok(count)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Method, ZipFile, ZipWriter};
+    use super::*;
+    use std::io::Cursor;
+
+    #[test]
+    fn large_entries_are_unpacked_to_disk() {
+        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+        writer.begin("zeros", Method::Deflated, b"head").unwrap();
+        let block = vec![0; 1 << 20];
+        (0..65).for_each(|_| writer.write_all(&block).unwrap());
+        writer.write_all(b"tail").unwrap();
+        writer.end(b"head").unwrap();
+        let file = ZipFile::new(writer.finish(b"").unwrap().into_inner().into()).unwrap();
+        let section = file.entry("zeros").unwrap();
+        assert!(matches!(section.source, Source::File(..)));
+        assert_eq!(section.read_vec((65 << 20) + 2, 6).unwrap(), *b"\0\0tail");
+        assert_eq!(section.read_vec(0, 5).unwrap(), *b"head\0");
+    }
+
+    #[test]
+    fn impossible_sizes_are_refused_before_unpacking() {
+        let entry = Entry {
+            name: "bomb".into(),
+            method: Method::Deflated,
+            checksum: 0,
+            packed: 10,
+            size: 1 << 50,
+            header: 0,
+            data: 0,
+        };
+        let error = open(&vec![0; 10].into(), &entry).unwrap_err().to_string();
+        assert!(error.contains("impossible"), "{error}");
+    }
+}

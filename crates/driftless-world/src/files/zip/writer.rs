@@ -276,6 +276,23 @@ mod tests {
         assert!(file.entry("e69999").unwrap().is_empty());
     }
 
+    /// Sizes beyond 4 GiB survive the table of contents, each in the place the format gives it.
+    #[test]
+    fn large_numbers_go_into_the_64_bit_field() {
+        let (small, large) = (77, 5 << 30);
+        for [size, packed, header] in
+            [[large, small, small], [small, small, large + 1], [large, large + 2, large + 1], [small; 3]]
+        {
+            let name = "big.npy".to_owned();
+            let written = Written { name, method: Method::Deflated, checksum: 9, packed, size, header };
+            let bytes = central_header(&written);
+            let mut rest = bytes.as_slice();
+            let entry = super::super::directory::take_entry(&mut rest).unwrap();
+            assert_eq!((entry.size, entry.packed, entry.header), (size, packed, header));
+            assert!(rest.is_empty());
+        }
+    }
+
     #[test]
     fn the_same_data_gives_the_same_bytes() {
         let write = || {
