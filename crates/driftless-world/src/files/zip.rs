@@ -5,6 +5,7 @@
 
 mod checksum;
 mod directory;
+mod records;
 mod section;
 mod writer;
 

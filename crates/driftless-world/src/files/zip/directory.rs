@@ -216,3 +216,42 @@ fn check_overlaps(entries: &[Entry]) -> Result<()> {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::records::{Written, central_header, end, local_header};
+    use super::*;
+
+    /// An archive of stored entries (name, size, place of the header) over the given bytes.
+    fn problem(mut bytes: Vec<u8>, entries: &[(&str, u64, u64)]) -> String {
+        let written = |&(name, size, header): &(&str, u64, u64)| Written {
+            name: name.to_owned(),
+            method: Method::Stored,
+            checksum: 0,
+            packed: size,
+            size,
+            header,
+        };
+        let table: Vec<u8> = entries.iter().flat_map(|entry| central_header(&written(entry))).collect();
+        let tail = end(entries.len() as u64, table.len() as u64, bytes.len() as u64);
+        bytes.extend([table, tail, vec![0, 0]].concat());
+        read(&bytes.into()).map_or_else(|error| error.to_string(), |_| "fine".to_owned())
+    }
+
+    #[test]
+    fn entries_must_be_apart_and_plainly_named() {
+        let two = |inner: &str| {
+            [local_header("a", Method::Stored), local_header(inner, Method::Stored), vec![0; 2]].concat()
+        };
+        let first = local_header("a", Method::Stored).len() as u64;
+        assert_eq!(problem(two("b"), &[("a", 0, 0), ("b", 2, first)]), "fine");
+        assert!(problem(two("b"), &[("a", 1, 0), ("b", 2, first)]).contains("overlaps entry b"));
+        assert!(problem(two("a"), &[("a", 0, 0), ("a", 2, first)]).contains("twice"));
+        assert!(problem(two("b"), &[("a", 0, 0), ("b", 3, first)]).contains("outside the file"));
+        assert!(problem(two("b"), &[("a", 0, 0), ("c", 2, first)]).contains("contradicts"));
+        assert!(problem(two("b"), &[("a", 0, 0), ("b", 2, first + 1)]).contains("header is missing"));
+        for name in ["", "/a", "../a", "a/../b", "a\\b", "a\nb", "a//b"] {
+            assert!(problem(two(name), &[(name, 0, first)]).contains("plain array name"), "{name:?}");
+        }
+    }
+}

@@ -1,14 +1,10 @@
 //! Writes zip archives as a stream; only sizes, checksums and heads are patched in afterwards.
 
-use super::{CENTRAL_HEADER, END, END_64, END_64_LOCATOR, LOCAL_HEADER, Method, ZIP64_EXTRA, checksum};
+use super::records::{Written, central_header, end, end_64, local_header};
+use super::{Method, checksum};
 use crate::error::{Error, Result};
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use std::io::{self, Seek, SeekFrom, Write};
-
-/// Version 4.5 of the format, the first with 64-bit sizes.
-const VERSION: u16 = 45;
-/// 1980-01-01, the format's zero: the same data gives the same bytes on any day.
-const DATE: u16 = 0x21;
 
 /// An archive being written. Data goes to the current entry through [`Write`].
 pub struct ZipWriter<W: Write + Seek> {
@@ -16,15 +12,6 @@ pub struct ZipWriter<W: Write + Seek> {
     position: u64,
     finished: Vec<Written>,
     current: Option<Current>,
-}
-
-struct Written {
-    name: String,
-    method: Method,
-    checksum: u32,
-    packed: u64,
-    size: u64,
-    header: u64,
 }
 
 struct Current {
@@ -121,11 +108,7 @@ impl<W: Write + Seek> ZipWriter<W> {
         if entries >= u64::from(u16::MAX) || start.max(size) >= u64::from(u32::MAX) {
             table.extend(end_64(entries, size, start));
         }
-        table.extend(END.to_le_bytes());
-        table.extend([0; 4]);
-        table.extend((entries.min(u64::from(u16::MAX)) as u16).to_le_bytes().repeat(2));
-        table.extend(narrow(size));
-        table.extend(narrow(start));
+        table.extend(end(entries, size, start));
         table.extend(comment_length.to_le_bytes());
         table.extend(comment);
         self.put(&table).map_err(cannot_write)?;
@@ -190,74 +173,9 @@ fn cannot_write(source: io::Error) -> Error {
     Error::io("cannot write", source)
 }
 
-/// Always with 64-bit sizes, as numpy writes them: nobody knows yet how long the entry will be.
-fn local_header(name: &str, method: Method) -> Vec<u8> {
-    let mut bytes = LOCAL_HEADER.to_le_bytes().to_vec();
-    for field in [VERSION, 0, method.code(), 0, DATE] {
-        bytes.extend(field.to_le_bytes());
-    }
-    bytes.extend([0; 4]);
-    bytes.extend([0xff; 8]);
-    bytes.extend((name.len() as u16).to_le_bytes());
-    bytes.extend(20_u16.to_le_bytes());
-    bytes.extend(name.as_bytes());
-    bytes.extend(ZIP64_EXTRA.to_le_bytes());
-    bytes.extend(16_u16.to_le_bytes());
-    bytes.extend([0; 16]);
-    bytes
-}
-
-fn central_header(entry: &Written) -> Vec<u8> {
-    let wide: Vec<u8> = [entry.size, entry.packed, entry.header]
-        .into_iter()
-        .filter(|&number| number >= u64::from(u32::MAX))
-        .flat_map(u64::to_le_bytes)
-        .collect();
-    let extra_length = if wide.is_empty() { 0 } else { 4 + wide.len() as u16 };
-    let mut bytes = CENTRAL_HEADER.to_le_bytes().to_vec();
-    for field in [3 << 8 | VERSION, VERSION, 0, entry.method.code(), 0, DATE] {
-        bytes.extend(field.to_le_bytes());
-    }
-    bytes.extend(entry.checksum.to_le_bytes());
-    bytes.extend(narrow(entry.packed));
-    bytes.extend(narrow(entry.size));
-    bytes.extend((entry.name.len() as u16).to_le_bytes());
-    bytes.extend(extra_length.to_le_bytes());
-    bytes.extend([0; 6]);
-    bytes.extend((0o600_u32 << 16).to_le_bytes());
-    bytes.extend(narrow(entry.header));
-    bytes.extend(entry.name.as_bytes());
-    if !wide.is_empty() {
-        bytes.extend(ZIP64_EXTRA.to_le_bytes());
-        bytes.extend((wide.len() as u16).to_le_bytes());
-        bytes.extend(wide);
-    }
-    bytes
-}
-
-fn end_64(entries: u64, size: u64, start: u64) -> Vec<u8> {
-    let mut bytes = END_64.to_le_bytes().to_vec();
-    bytes.extend(44_u64.to_le_bytes());
-    bytes.extend(VERSION.to_le_bytes().repeat(2));
-    bytes.extend([0; 8]);
-    for number in [entries, entries, size, start] {
-        bytes.extend(number.to_le_bytes());
-    }
-    bytes.extend(END_64_LOCATOR.to_le_bytes());
-    bytes.extend([0; 4]);
-    bytes.extend((start + size).to_le_bytes());
-    bytes.extend(1_u32.to_le_bytes());
-    bytes
-}
-
-/// The number in 32 bits, or the mark that says "look in the 64-bit field".
-fn narrow(number: u64) -> [u8; 4] {
-    u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::ZipFile;
+    use super::super::{END_64, ZipFile};
     use super::*;
     use std::io::Cursor;
 
@@ -274,23 +192,6 @@ mod tests {
         let file = ZipFile::new(bytes.into()).unwrap();
         assert_eq!(file.names().count(), 70_000);
         assert!(file.entry("e69999").unwrap().is_empty());
-    }
-
-    /// Sizes beyond 4 GiB survive the table of contents, each in the place the format gives it.
-    #[test]
-    fn large_numbers_go_into_the_64_bit_field() {
-        let (small, large) = (77, 5 << 30);
-        for [size, packed, header] in
-            [[large, small, small], [small, small, large + 1], [large, large + 2, large + 1], [small; 3]]
-        {
-            let name = "big.npy".to_owned();
-            let written = Written { name, method: Method::Deflated, checksum: 9, packed, size, header };
-            let bytes = central_header(&written);
-            let mut rest = bytes.as_slice();
-            let entry = super::super::directory::take_entry(&mut rest).unwrap();
-            assert_eq!((entry.size, entry.packed, entry.header), (size, packed, header));
-            assert!(rest.is_empty());
-        }
     }
 
     #[test]
