@@ -229,6 +229,10 @@ mod tests {
         assert!(with("(2,)", 9).unwrap_err().contains("needs 8 bytes, but 9"));
         assert!(with("(18446744073709551615, 2)", 8).unwrap_err().contains("impossible"));
         assert!(with("(0, 18446744073709551615, 2)", 0).unwrap_err().contains("impossible"));
+        // These products wrap to 0 in 64 bits.
+        assert!(with("(0, 9223372036854775808, 2)", 0).unwrap_err().contains("impossible"));
+        assert!(with("(1, 4294967296, 4294967296)", 0).unwrap_err().contains("impossible"));
+        assert!(with("(9223372036854775808, 2)", 0).unwrap_err().contains("impossible"));
         assert!(with("(0, 9223372036854775807)", 0).unwrap_err().contains("impossible"));
         assert!(with(&format!("({})", "1, ".repeat(33)), 4).unwrap_err().contains("33 axes"));
     }
