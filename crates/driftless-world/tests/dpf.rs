@@ -131,6 +131,10 @@ fn noise_depends_on_seed_and_episode_only() {
         assert_ne!(redrawn.observations, forward[index].observations);
         assert_eq!(redrawn.states, forward[index].states);
     }
+    let clean = DpfFile::open(&path, options()).unwrap();
+    let first_factor =
+        |index: usize| forward[index].actions.values()[0] / clean.get(index).unwrap().actions.values()[0];
+    assert!((first_factor(0) - first_factor(1)).abs() > 1e-4, "each episode has noise of its own");
     let seen = images(&forward[0]);
     assert_eq!((seen.height, seen.width, seen.channels, seen.len()), (6, 6, 3, STEPS - 1));
     std::fs::remove_dir_all(folder).unwrap();

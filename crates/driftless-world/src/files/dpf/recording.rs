@@ -188,11 +188,12 @@ fn without_depth(images: &Images) -> Images {
     Images { height: images.height, width: images.width, channels: 3, pixels }
 }
 
-/// `((θ - π) mod 2π) - π` in 32 bits, as numpy computes it.
+/// `((θ - π) mod 2π) - π` in 32 bits, to the last bit as numpy computes it.
+///
+/// The result stays below π: near the seam the remainder is a multiple of π's last place, half of
+/// 2π's, and the tie when 2π is added to it rounds down (2π is odd in its last place).
 fn wrap(angle: f32) -> f32 {
-    let turned = (angle - PI).rem_euclid(2.0 * PI) - PI;
-    // A tiny negative remainder rounds up to 2π itself; the interval stays half-open.
-    if turned >= PI { -PI } else { turned }
+    (angle - PI).rem_euclid(2.0 * PI) - PI
 }
 
 /// A recorded pose as the loader keeps it: 32 bits, radians, wrapped.
@@ -238,6 +239,14 @@ mod tests {
             assert!((-PI..PI).contains(&heading), "{degrees}: {heading}");
         }
         assert!((state([0.0, 0.0, 90.0])[2] - PI / 2.0).abs() < 1e-6);
+        for turns in -20_i16..=20 {
+            let (mut below, mut above) = (PI * f32::from(turns), PI * f32::from(turns));
+            for _ in 0..2000 {
+                assert!((-PI..PI).contains(&wrap(below)), "{below}");
+                assert!((-PI..PI).contains(&wrap(above)), "{above}");
+                (below, above) = (below.next_down(), above.next_up());
+            }
+        }
     }
 
     #[test]
