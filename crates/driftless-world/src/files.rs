@@ -2,28 +2,25 @@
 //!
 //! | layout | container | module |
 //! |---|---|---|
-//! | PF-net's houses | TFRecord of `tf.train.Example` with PNGs inside | [`pfnet`] |
-
-pub mod array;
-pub mod atomic;
-pub mod example;
-pub mod pfnet;
-pub mod png_image;
-pub mod protobuf;
 //! | DPF's mazes: `pose`, `vel`, `rgbd` | npz | [`dpf`] |
 //! | anybody's recordings, ours | npz | [`log`] |
 //! | PyDPF's tables | csv | [`csv`] |
+//! | PF-net's houses | TFRecord of `tf.train.Example` with PNGs inside | [`pfnet`] |
 
 pub mod array;
 pub mod atomic;
 pub mod csv;
 pub mod dpf;
+pub mod example;
 pub mod log;
 pub mod npy;
 pub mod npz;
+pub mod pfnet;
+pub mod png_image;
+pub mod protobuf;
 pub mod source;
-pub mod tfrecord;
 pub mod spool;
+pub mod tfrecord;
 pub mod zip;
 
 pub use atomic::{NewFile, Overwrite};
