@@ -7,6 +7,7 @@ pub mod dataset;
 pub mod error;
 pub mod files;
 pub mod labels;
+pub mod house;
 pub mod maze;
 pub mod pose;
 pub mod random;
