@@ -1,7 +1,8 @@
 //! Houses from outside: what the camera sees is what the plan says, whoever computes it.
 
 use driftless_world::Pixels;
-use driftless_world::house::{Footprint, HouseEpisode, HouseWorld, Split};
+use driftless_world::house::patterns::{Pattern, Surface};
+use driftless_world::house::{Footprint, HouseEpisode, HouseWorld, Room, Split, scene};
 use driftless_world::pose::Pose;
 use rayon::prelude::*;
 
@@ -14,45 +15,100 @@ fn bytes(pixels: &Pixels) -> &[u8] {
     }
 }
 
-/// True if a point in space is inside a wall, a lintel or a piece of furniture.
+/// True if a point in space is inside a wall, a lintel, a piece of furniture, floor or ceiling.
 fn is_solid(world: &HouseWorld, [x, y, z]: [f64; 3]) -> bool {
     let holds = |footprint: &Footprint| footprint.distance([x, y]) == 0.0;
-    world.plan.walls.iter().any(|wall| wall.contains([x, y]))
-        || world
-            .items
-            .iter()
-            .flat_map(|item| &item.pieces)
-            .any(|piece| piece.bottom <= z && z <= piece.top && holds(&piece.footprint))
+    let lintel =
+        z >= world.decor.door_height && world.plan.doors.iter().any(|door| door.gap.contains([x, y]));
+    let pieces = world.items.iter().flat_map(|item| &item.pieces);
+    z <= 0.0
+        || z >= world.decor.ceiling_height
+        || lintel
+        || world.plan.walls.iter().any(|wall| wall.contains([x, y]))
+        || pieces.into_iter().any(|piece| piece.bottom <= z && z <= piece.top && holds(&piece.footprint))
 }
 
-/// Marches along lines of sight a little below the horizon, which meet neither lintels nor lamps.
+/// The depth in decimetres at a pixel, found by marching along its line of sight.
+fn marched(world: &HouseWorld, pose: Pose, row: usize, column: usize) -> f64 {
+    let tangent = 30.0_f64.to_radians().tan();
+    let share = |pixel: usize| 2.0 * (pixel as f64 + 0.5) / SIDE as f64 - 1.0;
+    let (right, rise) = (tangent * share(column), -tangent * share(row));
+    let (sin, cos) = pose.heading.sin_cos();
+    let at = |d: f64| [pose.x + d * (cos + right * sin), pose.y + d * (sin - right * cos), 0.9 + d * rise];
+    let steps = (0..8000).take_while(|&i| !is_solid(world, at(f64::from(i) * 0.005)));
+    steps.count() as f64 * 0.05
+}
+
 #[test]
 fn depth_is_the_distance_to_walls_and_furniture() {
-    let camera = HouseWorld::camera(SIDE, SIDE);
     let (mut wrong, mut total) = (0, 0);
     for number in 0..4 {
         let world = HouseWorld::new(5, Split::Valid, number).unwrap();
-        let episode = world.episode(6, 1, camera);
+        let episode = world.episode(6, 1, HouseWorld::camera(SIDE, SIDE));
         for (t, state) in episode.states.iter().enumerate() {
-            let pose = Pose::new(f64::from(state[0]) * 0.02, f64::from(state[1]) * 0.02, f64::from(state[2]));
-            let (row, tangent) = (30, (30.0_f64).to_radians().tan());
-            let slope = tangent * (1.0 - 2.0 * (row as f64 + 0.5) / SIDE as f64);
-            for column in (0..SIDE).step_by(5) {
-                let right = tangent * (2.0 * (column as f64 + 0.5) / SIDE as f64 - 1.0);
-                let (sin, cos) = pose.heading.sin_cos();
-                let at = |d: f64| {
-                    [pose.x + d * (cos + right * sin), pose.y + d * (sin - right * cos), 0.9 + d * slope]
-                };
-                let depth = (0..4000).map(|i| f64::from(i) * 0.005);
-                let truth = depth.take_while(|&d| at(d)[2] > 0.0 && !is_solid(&world, at(d))).count();
+            let [x, y, heading] = state.map(f64::from);
+            let pose = Pose::new(x * 0.02, y * 0.02, heading);
+            for (row, column) in
+                [2, 9, 20, 30, 45].into_iter().flat_map(|r| (0..SIDE).step_by(7).map(move |c| (r, c)))
+            {
                 let seen = bytes(&episode.depth.pixels)[(t * SIDE + row) * SIDE + column];
                 total += 1;
-                // Pictures stand out by 2 cm, and thin legs may slip between two steps.
-                wrong += usize::from((truth as f64 * 0.05 - f64::from(seen)).abs() > 1.0);
+                // Lamps and pictures are not marched into, and thin legs may slip between two steps.
+                wrong += usize::from((marched(&world, pose, row, column) - f64::from(seen)).abs() > 1.0);
             }
         }
     }
-    assert!(total == 288 && wrong * 50 < total, "{wrong} of {total} depths differ");
+    assert!(total == 960 && wrong * 50 < total, "{wrong} of {total} depths differ");
+}
+
+/// Every wall in its own plain colour; how much red, green, blue and other light each room's
+/// middle sees straight ahead when it looks to -x, +x, -y and +y.
+fn wall_colours(brightness: f32) -> Vec<[[f64; 4]; 4]> {
+    let seed = 21;
+    let mut world = HouseWorld::from_seed(seed);
+    let colours = [[200.0, 0.0, 0.0], [0.0, 200.0, 0.0], [0.0, 0.0, 200.0], [200.0, 200.0, 200.0]];
+    for room in &mut world.decor.rooms {
+        for (wall, base) in room.walls.iter_mut().zip(colours) {
+            *wall = Surface { pattern: Pattern::Plain, base, accent: base, tile: 1.0, seed: 0 };
+        }
+        room.brightness = brightness;
+    }
+    world.decor.light_colour = [1.0; 3];
+    world.scene = scene::build(&world.plan, &[], &world.decor, seed);
+    let headings = [2.0, 0.0, -1.0, 1.0].map(|quarters| quarters * std::f64::consts::FRAC_PI_2);
+    let look = |room: &Room| {
+        let [x, y] = room.floor.centre();
+        headings.map(|heading| {
+            let (rgb, _) = world.look(&[Pose::new(x, y, heading)], HouseWorld::camera(SIDE, SIDE));
+            let ahead = bytes(&rgb.pixels).chunks(3).enumerate().filter(|(i, _)| i % SIDE / 2 == SIDE / 4);
+            ahead.fold([0.0; 4], |mut sums, (_, p)| {
+                let kind = (0..3).find(|&k| (0..3).all(|j| j == k || p[j] == 0)).unwrap_or(3);
+                sums[kind] += f64::from(p[kind.min(2)]);
+                sums
+            })
+        })
+    };
+    world.plan.rooms.iter().map(look).collect()
+}
+
+#[test]
+fn walls_have_their_rooms_colours_and_light() {
+    let (bright, dim) = (wall_colours(1.0), wall_colours(0.5));
+    let total = |rooms: &[[[f64; 4]; 4]], side: usize, colour: usize| -> f64 {
+        rooms.iter().map(|room| room[side][colour]).sum()
+    };
+    for side in 0..4 {
+        for colour in 0..3 {
+            let (seen, dimmed) = (total(&bright, side, colour), total(&dim, side, colour));
+            if side == colour {
+                let ratio = dimmed / seen;
+                assert!(seen > 3000.0 && (0.48..0.52).contains(&ratio), "side {side}: {seen} {dimmed}");
+            } else {
+                // Through a door, straight ahead is again a wall of the same side.
+                assert!(seen < 100.0, "colour {colour} on side {side}: {bright:?}");
+            }
+        }
+    }
 }
 
 fn episodes(threads: usize) -> Vec<HouseEpisode> {

@@ -27,6 +27,8 @@ pub struct HouseWorld {
     pub plan: HousePlan,
     /// Furniture.
     pub items: Vec<Item>,
+    /// Colours, patterns, light and heights.
+    pub decor: Decor,
     /// What a robot must not touch.
     pub obstacles: Obstacles,
     /// What a robot knows of the house.
@@ -64,8 +66,9 @@ impl HouseWorld {
         let items = furnish(&plan, seed);
         let obstacles = Obstacles::of(&plan, &items);
         let maps = Arc::new(FloorMaps::draw(&plan));
-        let scene = scene::build(&plan, &items, &Decor::draw(&plan, seed), seed);
-        Self { seed, plan, items, obstacles, maps, scene, style: WalkStyle::default() }
+        let decor = Decor::draw(&plan, seed);
+        let scene = scene::build(&plan, &items, &decor, seed);
+        Self { seed, plan, items, decor, obstacles, maps, scene, style: WalkStyle::default() }
     }
 
     /// The camera of the paper: square pixels, 60 degrees upright.

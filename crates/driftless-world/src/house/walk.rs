@@ -177,5 +177,9 @@ mod tests {
             }
         }
         assert!(odometry(&[]).is_empty());
+        // The walk never moves sideways, but odometry must not rely on it: facing +y, +x is right.
+        let poses = [Pose::new(1.0, 1.0, std::f64::consts::FRAC_PI_2), Pose::new(1.4, 1.6, 0.0)];
+        let expected = [30.0, -20.0, -std::f32::consts::FRAC_PI_2];
+        assert!(odometry(&poses)[0].iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-4));
     }
 }
