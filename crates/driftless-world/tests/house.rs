@@ -5,6 +5,7 @@ use driftless_world::house::patterns::{Pattern, Surface};
 use driftless_world::house::{Footprint, HouseEpisode, HouseWorld, Room, Split, scene};
 use driftless_world::pose::Pose;
 use rayon::prelude::*;
+use std::f64::consts::FRAC_PI_2;
 
 const SIDE: usize = 56;
 
@@ -61,6 +62,30 @@ fn depth_is_the_distance_to_walls_and_furniture() {
     assert!(total == 960 && wrong * 50 < total, "{wrong} of {total} depths differ");
 }
 
+/// From three metres in front of a door, the wall above the opening is in sight.
+#[test]
+fn there_is_wall_above_doors() {
+    let (mut wrong, mut total) = (0, 0);
+    for number in 0..8 {
+        let world = HouseWorld::new(6, Split::Train, number).unwrap();
+        for door in &world.plan.doors {
+            let ([x, y], [width, depth]) = (door.gap.centre(), door.gap.size());
+            let pose =
+                if width < depth { Pose::new(x - 3.0, y, 0.0) } else { Pose::new(x, y - 3.0, FRAC_PI_2) };
+            if !world.obstacles.is_clear([pose.x, pose.y], [x, y], 0.15) {
+                continue;
+            }
+            let (_, image) = world.look(&[pose], HouseWorld::camera(SIDE, SIDE));
+            for row in 0..12 {
+                let seen = f64::from(bytes(&image.pixels)[row * SIDE + SIDE / 2]);
+                total += 1;
+                wrong += usize::from((marched(&world, pose, row, SIDE / 2) - seen).abs() > 1.0);
+            }
+        }
+    }
+    assert!(total > 100 && wrong * 50 < total, "{wrong} of {total} depths differ");
+}
+
 /// Every wall in its own plain colour; how much red, green, blue and other light each room's
 /// middle sees straight ahead when it looks to -x, +x, -y and +y.
 fn wall_colours(brightness: f32) -> Vec<[[f64; 4]; 4]> {
@@ -75,7 +100,7 @@ fn wall_colours(brightness: f32) -> Vec<[[f64; 4]; 4]> {
     }
     world.decor.light_colour = [1.0; 3];
     world.scene = scene::build(&world.plan, &[], &world.decor, seed);
-    let headings = [2.0, 0.0, -1.0, 1.0].map(|quarters| quarters * std::f64::consts::FRAC_PI_2);
+    let headings = [2.0, 0.0, -1.0, 1.0].map(|quarters| quarters * FRAC_PI_2);
     let look = |room: &Room| {
         let [x, y] = room.floor.centre();
         headings.map(|heading| {
