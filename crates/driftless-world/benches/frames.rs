@@ -2,6 +2,7 @@
 //!
 //! `cargo bench -p driftless-world --bench frames`
 
+use driftless_world::house::{HouseWorld, Split};
 use driftless_world::maze::{Layout, MazeWorld};
 use rayon::prelude::*;
 use std::time::Instant;
@@ -19,6 +20,12 @@ fn main() {
     let world = MazeWorld::new(Layout::built_in("maze1").expect("built in"), 128, 128);
     report("maze1 128x128 RGB-D", 8, |number| {
         std::hint::black_box(world.episode(1, number, STEPS));
+    });
+    let houses: Vec<HouseWorld> =
+        (0..8).map(|number| HouseWorld::new(1, Split::Train, number).expect("a small number")).collect();
+    let camera = HouseWorld::camera(56, 56);
+    report("8 houses 56x56 RGB and depth", 32, |number| {
+        std::hint::black_box(houses[number % houses.len()].episode(STEPS, number as u64, camera));
     });
 }
 
