@@ -1,7 +1,7 @@
 //! Pieces of furniture, built from boxes and upright cylinders.
 //!
 //! A model stands with its back on the line y = 0, centred on x = 0, and faces +y; where it goes
-//! is decided in [`super::furnish`].
+//! is decided in [`mod@super::furnish`].
 
 use super::models;
 use super::shape::{Footprint, Rect};

@@ -87,12 +87,7 @@ impl Surface {
                 let wide = within < 0.5 || (0.7..0.76).contains(&within);
                 shade(if wide { self.base } else { self.accent }, rough(48, 0.06))
             }
-            Pattern::Dots => {
-                let ((row, y), shift) = (part(v, 6), 0.5 * (part(v, 6).0 % 2) as f32);
-                let x = (u * 6.0 + shift).fract();
-                let inside = (x - 0.5).hypot(y - 0.5) < 0.22 + 0.05 * lattice(row, 1, seed);
-                shade(if inside { self.accent } else { self.base }, rough(48, 0.06))
-            }
+            Pattern::Dots => shade(self.dots(u, v), rough(48, 0.06)),
             Pattern::Panels => self.panels(u, v),
             Pattern::Bricks => self.bricks(u, v, 4, 12),
             Pattern::Blocks => self.bricks(u, v, 2, 4),
@@ -112,6 +107,13 @@ impl Surface {
             Pattern::Books => self.books(u, v),
             Pattern::Painting => self.painting(u, v),
         }
+    }
+
+    fn dots(&self, u: f32, v: f32) -> [f32; 3] {
+        let (row, y) = part(v, 6);
+        let x = (u * 6.0 + 0.5 * (row % 2) as f32).fract();
+        let inside = (x - 0.5).hypot(y - 0.5) < 0.22 + 0.05 * lattice(row, 1, self.seed);
+        if inside { self.accent } else { self.base }
     }
 
     /// Wood whose grain runs along v; boards are told apart by `board`.
