@@ -14,7 +14,9 @@ fn main() {
         let built = start.elapsed();
         let episode = world.episode(24, row as u64, HouseWorld::camera(side, side));
         println!("house built in {built:?}, with 24 frames {:?}", start.elapsed());
-        let Pixels::Bytes(bytes) = &episode.rgb.pixels else { unreachable!("cameras give bytes") };
+        let Some(Pixels::Bytes(bytes)) = episode.rgb.map(|images| images.pixels) else {
+            unreachable!("cameras give bytes")
+        };
         for (i, line) in bytes.chunks_exact(side * 3).enumerate() {
             let (frame, y) = (i / side, i % side);
             if frame % 3 == 0 {

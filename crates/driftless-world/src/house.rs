@@ -22,12 +22,11 @@ pub mod simulate;
 pub mod split;
 pub mod walk;
 
-pub use floor_map::FloorMaps;
 pub use free_space::Obstacles;
 pub use furnish::furnish;
 pub use furniture::{Finish, Item, ItemKind, Piece};
 pub use plan::{Door, HousePlan, Room, RoomKind};
 pub use shape::{Footprint, Rect};
-pub use simulate::{HouseEpisode, HouseWorld};
+pub use simulate::HouseWorld;
 pub use split::Split;
 pub use walk::WalkStyle;

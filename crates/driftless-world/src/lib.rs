@@ -6,8 +6,8 @@
 pub mod dataset;
 pub mod error;
 pub mod files;
-pub mod labels;
 pub mod house;
+pub mod labels;
 pub mod maze;
 pub mod pose;
 pub mod random;

@@ -73,7 +73,7 @@ fn is_outer(plan: &HousePlan, strip: &Rect, axis: usize, high: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::house::FloorMaps;
+    use crate::house::floor_map;
 
     /// Judged by the floor map: a window has outside behind it, a picture a room.
     #[test]
@@ -81,7 +81,7 @@ mod tests {
         let (mut windows, mut pictures) = (0, 0);
         for seed in 0..40 {
             let plan = HousePlan::generate(seed);
-            let maps = FloorMaps::draw(&plan);
+            let maps = floor_map::draw(&plan);
             for fixture in hang(&plan, seed) {
                 let [x, y] = fixture.strip.centre();
                 let room = plan.room_at([x, y]).expect("fixtures are in rooms");
@@ -89,7 +89,7 @@ mod tests {
                 let inward = (room.floor.centre()[axis] - [x, y][axis]).signum();
                 let mut behind = [x, y];
                 behind[axis] -= inward * (plan.thickness + 0.05);
-                let at = maps.index(behind[0] / 0.02, behind[1] / 0.02).unwrap();
+                let at = maps.index((behind[0] / 0.02) as usize, (behind[1] / 0.02) as usize);
                 if fixture.is_window {
                     assert_eq!(maps.room_id[at], 0, "a window into a room");
                     windows += 1;

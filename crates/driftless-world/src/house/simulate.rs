@@ -4,13 +4,13 @@ use super::free_space::Obstacles;
 use super::furnish::furnish;
 use super::materials::Decor;
 use super::walk::{WalkStyle, odometry, state};
-use super::{FloorMaps, HousePlan, Item, Split, scene};
+use super::{HousePlan, Item, Split, floor_map, scene};
 use crate::error::Result;
+use crate::files::pfnet::{ChannelOrder, HouseEpisode, HouseMaps};
 use crate::pose::Pose;
 use crate::random::Random;
 use crate::render::{Camera, Eye, Renderer, Scene};
 use crate::trajectory::{Images, Pixels};
-use std::sync::Arc;
 
 /// Height of the robot's camera in metres.
 pub const CAMERA_HEIGHT: f64 = 0.9;
@@ -32,26 +32,11 @@ pub struct HouseWorld {
     /// What a robot must not touch.
     pub obstacles: Obstacles,
     /// What a robot knows of the house.
-    pub maps: Arc<FloorMaps>,
+    pub maps: HouseMaps,
     /// What a robot sees.
     pub scene: Scene,
     /// How a robot walks.
     pub style: WalkStyle,
-}
-
-/// What PF-net's records hold of one trajectory.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HouseEpisode {
-    /// Floor maps of the house.
-    pub maps: Arc<FloorMaps>,
-    /// x and y in map pixels, heading in radians.
-    pub states: Vec<[f32; 3]>,
-    /// Row t is the motion t → t + 1 in the robot's frame (pixels, pixels, radians); the last is 0.
-    pub odometry: Vec<[f32; 3]>,
-    /// Camera images, RGB.
-    pub rgb: Images,
-    /// Distance along the optical axis in decimetres, at most 255.
-    pub depth: Images,
 }
 
 impl HouseWorld {
@@ -65,7 +50,7 @@ impl HouseWorld {
         let plan = HousePlan::generate(seed);
         let items = furnish(&plan, seed);
         let obstacles = Obstacles::of(&plan, &items);
-        let maps = Arc::new(FloorMaps::draw(&plan));
+        let maps = floor_map::draw(&plan);
         let decor = Decor::draw(&plan, seed);
         let scene = scene::build(&plan, &items, &decor, seed);
         Self { seed, plan, items, decor, obstacles, maps, scene, style: WalkStyle::default() }
@@ -85,11 +70,12 @@ impl HouseWorld {
         let poses = self.style.walk(&self.plan, &self.obstacles, steps, &mut random);
         let (rgb, depth) = self.look(&poses, camera);
         HouseEpisode {
-            maps: Arc::clone(&self.maps),
+            maps: self.maps.clone(),
             states: poses.iter().copied().map(state).collect(),
             odometry: odometry(&poses),
-            rgb,
-            depth,
+            rgb: Some(rgb),
+            depth: Some(depth),
+            channel_order: ChannelOrder::Rgb,
         }
     }
 
