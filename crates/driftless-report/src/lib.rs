@@ -1,1 +1,13 @@
 //! Pictures of worlds, paths and filters.
+//!
+//! Everything is drawn by this crate itself, down to the letters, so that the same numbers give
+//! the same bytes wherever the picture is made.
+
+pub mod canvas;
+pub mod colour;
+pub mod font;
+pub mod image;
+
+pub use canvas::Canvas;
+pub use colour::Rgb;
+pub use image::Image;
