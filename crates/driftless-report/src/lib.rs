@@ -7,7 +7,9 @@ pub mod canvas;
 pub mod colour;
 pub mod font;
 pub mod image;
+pub mod path_picture;
 
 pub use canvas::Canvas;
 pub use colour::Rgb;
 pub use image::Image;
+pub use path_picture::{Background, Bounds, FramePick, PathPicture};

@@ -1,0 +1,124 @@
+//! The path itself: a line coloured by time, headings along it, and where it begins and ends.
+
+use super::style::{INK, PAPER, PATH_WIDTH, QUIET};
+use super::view::View;
+use super::{has_place, moment};
+use crate::canvas::{Canvas, Vertex};
+use crate::colour;
+use driftless_world::Pose;
+
+/// About as many headings as the eye can follow.
+const HEADINGS: usize = 40;
+/// Vertices closer together than this, in pixels, look like one.
+const INDISTINGUISHABLE: f64 = 0.25;
+
+/// A step with a known place.
+#[derive(Clone, Copy)]
+struct Stop {
+    step: usize,
+    at: [f64; 2],
+    heading: f64,
+}
+
+pub(super) fn draw(canvas: &mut Canvas, view: &View, path: &[Option<Pose>]) {
+    let last = path.len().saturating_sub(1);
+    let stops: Vec<Stop> = path
+        .iter()
+        .enumerate()
+        .filter_map(|(step, pose)| pose.filter(has_place).map(|pose| (step, pose)))
+        .map(|(step, pose)| Stop { step, at: view.place_of(&pose), heading: pose.heading })
+        .collect();
+    draw_gaps(canvas, &stops);
+    let line = vertices(&stops, last);
+    let casing: Vec<Vertex> = line.iter().map(|vertex| Vertex { colour: PAPER, ..*vertex }).collect();
+    canvas.polyline(&casing, PATH_WIDTH + 3.0, 0.75);
+    canvas.polyline(&line, PATH_WIDTH, 1.0);
+    draw_headings(canvas, &stops, last);
+    if let (Some(first), Some(end)) = (stops.first(), stops.last()) {
+        draw_start(canvas, first.at, first.heading, colour::time(moment(first.step, last)));
+        if stops.len() > 1 {
+            draw_end(canvas, end.at, end.heading, colour::time(moment(end.step, last)));
+        }
+    }
+}
+
+/// The line through all stops; a vertex that is nowhere marks a step that is unknown.
+fn vertices(stops: &[Stop], last: usize) -> Vec<Vertex> {
+    let mut line: Vec<Vertex> = Vec::with_capacity(stops.len());
+    let mut previous: Option<Stop> = None;
+    for stop in stops {
+        let colour = colour::time(moment(stop.step, last));
+        if previous.is_some_and(|previous| previous.step + 1 != stop.step) {
+            line.push(Vertex { at: [f64::NAN; 2], colour });
+        }
+        let close = line.last().is_some_and(|vertex| {
+            (vertex.at[0] - stop.at[0]).hypot(vertex.at[1] - stop.at[1]) < INDISTINGUISHABLE
+        });
+        if !close {
+            line.push(Vertex { at: stop.at, colour });
+        }
+        previous = Some(*stop);
+    }
+    line
+}
+
+/// A thin grey line where steps in between are unknown.
+fn draw_gaps(canvas: &mut Canvas, stops: &[Stop]) {
+    for pair in stops.windows(2).filter(|pair| pair[0].step + 1 != pair[1].step) {
+        canvas.line(pair[0].at, pair[1].at, 1.25, QUIET, 0.45);
+    }
+}
+
+/// Every few steps a dot, and a tick in the direction the robot looks.
+fn draw_headings(canvas: &mut Canvas, stops: &[Stop], last: usize) {
+    for stop in stops.iter().step_by(stops.len().div_ceil(HEADINGS).max(1)) {
+        let colour = colour::time(moment(stop.step, last));
+        let (s, c) = stop.heading.sin_cos();
+        let tip = [stop.at[0] + 13.0 * c, stop.at[1] - 13.0 * s];
+        canvas.line(stop.at, tip, 4.5, PAPER, 0.75);
+        canvas.disc(stop.at, 5.5, PAPER, 0.9);
+        canvas.line(stop.at, tip, 2.0, colour, 1.0);
+        canvas.disc(stop.at, 4.0, colour, 1.0);
+    }
+}
+
+/// An open circle, with an arrowhead if the heading is known.
+pub(super) fn draw_start(canvas: &mut Canvas, at: [f64; 2], heading: f64, colour: colour::Rgb) {
+    canvas.disc(at, 11.5, PAPER, 1.0);
+    canvas.ring(at, 9.5, 2.5, colour);
+    canvas.arrow(at, heading, 6.5, colour);
+}
+
+/// A full circle, with an arrowhead if the heading is known.
+pub(super) fn draw_end(canvas: &mut Canvas, at: [f64; 2], heading: f64, colour: colour::Rgb) {
+    canvas.disc(at, 12.5, PAPER, 1.0);
+    canvas.disc(at, 10.75, INK, 1.0);
+    canvas.disc(at, 9.0, colour, 1.0);
+    canvas.arrow(at, heading, 6.5, INK);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stop(step: usize, x: f64) -> Stop {
+        Stop { step, at: [x, 0.0], heading: 0.0 }
+    }
+
+    #[test]
+    fn unknown_steps_break_the_line_and_standing_still_adds_nothing() {
+        let line = vertices(&[stop(0, 0.0), stop(1, 5.0), stop(4, 9.0), stop(5, 9.1), stop(6, 12.0)], 6);
+        let places: Vec<Option<i32>> =
+            line.iter().map(|vertex| vertex.at[0].is_finite().then_some(vertex.at[0] as i32)).collect();
+        assert_eq!(places, [Some(0), Some(5), None, Some(9), Some(12)]);
+        assert_eq!((line[0].colour, line[4].colour), (colour::time(0.0), colour::time(1.0)));
+    }
+
+    #[test]
+    fn slow_motion_is_not_lost() {
+        let stops: Vec<Stop> = (0..1000).map(|step| stop(step, 0.01 * step as f64)).collect();
+        let line = vertices(&stops, 999);
+        assert!((35..=45).contains(&line.len()), "{}", line.len());
+        assert!(line.last().unwrap().at[0] > 9.7);
+    }
+}
