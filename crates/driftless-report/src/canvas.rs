@@ -166,7 +166,9 @@ impl Canvas {
 
     /// Mixes a colour into one pixel of the canvas; `alpha` is held within 0..=1, NaN is 0.
     fn blend(&mut self, x: usize, y: usize, colour: Rgb, alpha: f64) {
-        if alpha > 0.0 {
+        if alpha >= 1.0 {
+            self.set(x, y, colour);
+        } else if alpha > 0.0 {
             let mixed = mix(self.pixel(x, y), colour, alpha);
             self.set(x, y, mixed);
         }
@@ -183,7 +185,8 @@ fn mix(under: Rgb, over: Rgb, alpha: f64) -> Rgb {
     let alpha = alpha.min(1.0);
     std::array::from_fn(|c| {
         let (under, over) = (f64::from(under[c]), f64::from(over[c]));
-        (under + (over - under) * alpha).round() as u8
+        // Colours are not negative, so this rounds; `round` would be a call for every pixel.
+        (under + (over - under) * alpha + 0.5) as u8
     })
 }
 

@@ -80,7 +80,7 @@ impl PathPicture {
         canvas.frame(panel.grown(1.0), 1.0, style::HAIRLINE);
         badge::draw_on_map(&mut canvas, &view, &self.path, &self.frames);
         legend::draw_colour_bar(&mut canvas, panel, self.path.len() - 1);
-        legend::draw_key(&mut canvas, &view, &self.unit);
+        legend::draw_key(&mut canvas, &view, &self.unit, self.path.len() > 1);
         self.draw_statistics(&mut canvas, panel, inner);
         strip.draw(&mut canvas, MARGIN, strip_top, self.path.len() - 1);
         Ok(canvas)

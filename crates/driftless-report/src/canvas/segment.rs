@@ -56,7 +56,7 @@ impl Piece {
         let length2 = dx * dx + dy * dy;
         let along = (x - self.from[0]) * dx + (y - self.from[1]) * dy;
         let t = if length2 > 0.0 { (along / length2).clamp(0.0, 1.0) } else { 0.0 };
-        let distance = (x - self.from[0] - t * dx).hypot(y - self.from[1] - t * dy);
+        let distance = ((x - self.from[0] - t * dx).powi(2) + (y - self.from[1] - t * dy).powi(2)).sqrt();
         (distance, self.begin + t * (self.end - self.begin))
     }
 

@@ -1,11 +1,12 @@
 //! Numbered discs that join a place on the map with the frame seen there.
 
+use super::route::{END_RADIUS, draw_stop};
 use super::style::{BADGE, INK, LABEL, PAPER};
 use super::view::View;
 use super::{FramePick, has_place, moment};
 use crate::canvas::{Area, Canvas};
 use crate::colour::{self, Rgb};
-use crate::font::{Align, CAP_HEIGHT};
+use crate::font::{Align, CAP_HEIGHT, Text};
 use driftless_world::Pose;
 use std::f64::consts::TAU;
 
@@ -16,33 +17,60 @@ const DISTANCES: [f64; 3] = [30.0, 44.0, 62.0];
 /// Enough samples of the path to know where it is crowded.
 const MOST_SAMPLES: usize = 4000;
 
-/// A number in a ring.
+/// Numbers are a little bolder than other labels.
+const NUMBER: Text = Text { pen: 0.95, ..LABEL };
+
+/// From the middle of a badge to its left and right edge.
+pub(super) fn half_width(number: usize) -> f64 {
+    BADGE + (NUMBER.width(&number.to_string()) - NUMBER.width("0")) as f64 / 2.0
+}
+
+/// A number in a ring, which is drawn out sideways if the number has several digits.
 pub(super) fn draw(canvas: &mut Canvas, at: [f64; 2], number: usize, colour: Rgb) {
-    canvas.disc(at, BADGE + 1.5, PAPER, 1.0);
-    canvas.ring(at, BADGE - 1.0, 2.5, colour);
-    let baseline = at[1] + (CAP_HEIGHT * LABEL.scale) as f64 / 2.0;
-    let text = crate::font::Text { pen: 0.95, ..LABEL };
-    text.draw(canvas, &number.to_string(), [at[0] + 0.5, baseline], Align::Centre);
+    let words = number.to_string();
+    let longer = half_width(number) - BADGE;
+    for (radius, colour) in [(BADGE + 1.5, PAPER), (BADGE, colour), (BADGE - 2.5, PAPER)] {
+        let [left, right] = [-longer, longer].map(|x| [at[0] + x, at[1]]);
+        canvas.line(left, right, 2.0 * radius, colour, 1.0);
+    }
+    let baseline = at[1] + (CAP_HEIGHT * NUMBER.scale) as f64 / 2.0;
+    NUMBER.draw(canvas, &words, [at[0] + 0.5, baseline], Align::Centre);
 }
 
 /// Numbers the picked steps that have a place inside the map, from 1 on, beside the path.
 pub(super) fn draw_on_map(canvas: &mut Canvas, view: &View, path: &[Option<Pose>], frames: &[FramePick]) {
     let last = path.len().saturating_sub(1);
     let crowd = samples(view, path);
+    let known = |step: &usize| path[*step].is_some_and(|pose| has_place(&pose));
+    let ends = [(0..=last).find(known), (0..=last).rev().find(known)];
     let mut taken: Vec<[f64; 2]> = Vec::new();
     for (i, frame) in frames.iter().enumerate() {
-        let place = path[frame.step].filter(has_place).map(|pose| view.place_of(&pose));
-        let Some(anchor) = place.filter(|at| inside(*at, view.panel)) else { continue };
+        let Some(pose) = path[frame.step].filter(has_place) else { continue };
+        let anchor = view.place_of(&pose);
+        if !inside(anchor, view.panel) {
+            continue;
+        }
         let colour = colour::time(moment(frame.step, last));
         let at = beside(anchor, &crowd, &taken, view.panel);
-        let reach = (at[0] - anchor[0]).hypot(at[1] - anchor[1]);
-        let edge = [0, 1].map(|axis| at[axis] + (anchor[axis] - at[axis]) * BADGE / reach);
-        canvas.line(anchor, edge, 4.5, PAPER, 0.8);
-        canvas.line(anchor, edge, 1.75, INK, 1.0);
-        canvas.disc(anchor, 4.0, INK, 1.0);
+        // The marks at the path's ends stay as they are; elsewhere a dark one shows place and view.
+        if ends.contains(&Some(frame.step)) {
+            draw_leader(canvas, anchor, at, END_RADIUS + 1.0);
+        } else {
+            draw_leader(canvas, anchor, at, 0.0);
+            draw_stop(canvas, anchor, pose.heading, INK);
+        }
         draw(canvas, at, i + 1, colour);
         taken.push(at);
     }
+}
+
+/// A thin line from a badge towards its place, ending `short` of it.
+fn draw_leader(canvas: &mut Canvas, place: [f64; 2], badge: [f64; 2], short: f64) {
+    let length = (badge[0] - place[0]).hypot(badge[1] - place[1]);
+    let along = |distance: f64| [0, 1].map(|i| place[i] + (badge[i] - place[i]) * distance / length);
+    let (from, to) = (along(short), along(length - BADGE));
+    canvas.line(from, to, 4.5, PAPER, 0.8);
+    canvas.line(from, to, 1.75, INK, 1.0);
 }
 
 fn inside([x, y]: [f64; 2], area: Area) -> bool {

@@ -17,8 +17,9 @@ pub struct FramePick {
 impl FramePick {
     /// Picks image `step` out of a stack of 1 (grey), 3 (RGB) or 4 (RGB and depth) channels.
     ///
-    /// Colours count from 0 to 255 and are held within; bytes of depth stay as they are, other
-    /// depths are stretched between their least and their greatest.
+    /// Colours, and grey bytes, count from 0 to 255. Depths, and grey numbers, are stretched between
+    /// the least and the greatest of the **whole stack**: contrast is good, and the frames of an
+    /// episode can be compared.
     pub fn from_images(images: &Images, step: usize) -> Result<Self> {
         Self::picked(images, step).map_err(|error| error.in_record(format_args!("step {step}")))
     }
@@ -35,26 +36,29 @@ impl FramePick {
         let first = step * images.stride();
         let channel =
             |c: usize| (0..width * height).map(move |i| images.pixels.get(first + channels * i + c));
+        let grey = |c: usize, [low, high]: [f32; 2]| {
+            Image::from_values(width, height, &channel(c).collect::<Vec<f32>>(), low, high)
+        };
         if channels == 1 {
-            return Ok(Self { step, rgb: grey(images, &channel(0).collect::<Vec<f32>>())?, depth: None });
+            let is_bytes = matches!(images.pixels, Pixels::Bytes(_));
+            let range = if is_bytes { [0.0, 255.0] } else { range_of(images, 0) };
+            return Ok(Self { step, rgb: grey(0, range)?, depth: None });
         }
         let byte = |value: f32| value.round() as u8;
         let colours = channel(0).zip(channel(1)).zip(channel(2));
         let rgb = colours.flat_map(|((r, g), b)| [byte(r), byte(g), byte(b)]).collect();
-        let depth = if channels == 4 { Some(grey(images, &channel(3).collect::<Vec<f32>>())?) } else { None };
+        let depth = if channels == 4 { Some(grey(3, range_of(images, 3))?) } else { None };
         Ok(Self { step, rgb: Image::new(width, height, rgb)?, depth })
     }
 }
 
-fn grey(images: &Images, values: &[f32]) -> Result<Image> {
-    let (low, high) = match images.pixels {
-        Pixels::Bytes(_) => (0.0, 255.0),
-        Pixels::Floats(_) => {
-            let finite = || values.iter().copied().filter(|value| value.is_finite());
-            (finite().fold(f32::INFINITY, f32::min), finite().fold(f32::NEG_INFINITY, f32::max))
-        }
-    };
-    Image::from_values(images.width, images.height, values, low, high)
+/// The least and the greatest finite number of one channel in all images.
+fn range_of(images: &Images, channel: usize) -> [f32; 2] {
+    (channel..images.pixels.len())
+        .step_by(images.channels)
+        .map(|i| images.pixels.get(i))
+        .filter(|value| value.is_finite())
+        .fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
 }
 
 /// `count` different steps out of `steps`, evenly spread, the first and the last among them.
@@ -83,7 +87,10 @@ mod tests {
         let images = Images { height: 1, width: 2, channels: 4, pixels };
         let frame = FramePick::from_images(&images, 1).unwrap();
         assert_eq!(frame.rgb.pixels(), [8, 9, 10, 12, 13, 14]);
-        assert_eq!(frame.depth.unwrap().pixels(), [11, 11, 11, 15, 15, 15]);
+        // Depths of the stack are 3, 7, 11, 15, 19, 23: here two and three fifths of the range.
+        assert_eq!(frame.depth.unwrap().pixels(), [102, 102, 102, 153, 153, 153]);
+        let camera = Images { height: 1, width: 2, channels: 1, pixels: Pixels::Bytes(vec![1, 2, 3, 4]) };
+        assert_eq!(FramePick::from_images(&camera, 1).unwrap().rgb.pixels(), [3, 3, 3, 4, 4, 4]);
         let error = FramePick::from_images(&images, 3).unwrap_err();
         assert_eq!(error.to_string(), "step 3: there are only 3 images");
     }

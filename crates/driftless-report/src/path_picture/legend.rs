@@ -12,32 +12,42 @@ const BAR_SHARE: f64 = 0.25;
 
 /// A bar from the first step (below) to the last (above), beside the map.
 pub(super) fn draw_colour_bar(canvas: &mut Canvas, panel: Area, last: usize) {
+    if last == 0 {
+        return; // a single step has no course of time
+    }
     let x = panel.right + 24.0;
     let cap = (CAP_HEIGHT * NOTE.scale) as f64;
     NOTE.draw(canvas, "step", [x, panel.top + cap], Align::Left);
-    let bar = Area { left: x, top: panel.top + cap + 14.0, right: x + 14.0, bottom: panel.bottom };
+    let bar = Area { left: x, top: panel.top + cap + 20.0, right: x + 14.0, bottom: panel.bottom };
     let rows = bar.height().max(1.0) as usize;
     for row in 0..rows {
         let colour = colour::time(moment(rows - 1 - row, rows - 1));
         canvas.rectangle(Area::sized(bar.left, bar.top + row as f64, bar.width(), 1.0), colour, 1.0);
     }
-    let mut steps = vec![0, last / 4, last / 2, last - last / 4, last];
-    steps.dedup();
-    for step in steps {
+    for step in ticks(last) {
         let y = bar.bottom - 0.5 - moment(step, last) * (bar.height() - 1.0);
         canvas.line([bar.right + 1.0, y], [bar.right + 6.0, y], 1.5, INK, 1.0);
-        // The outermost numbers stay within the height of the map.
-        let baseline = (y + cap / 2.0).clamp(bar.top + cap, bar.bottom);
-        LABEL.draw(canvas, &short_count(step), [bar.right + 12.0, baseline], Align::Left);
+        LABEL.draw(canvas, &short_count(step), [bar.right + 12.0, y + cap / 2.0], Align::Left);
     }
+}
+
+/// The first and the last step, and round numbers between them that keep their distance.
+fn ticks(last: usize) -> Vec<usize> {
+    let mut rounds = (0..usize::MAX.ilog10())
+        .flat_map(|power| [1, 2, 5].map(|factor| 10_usize.pow(power).saturating_mul(factor)));
+    let spacing = rounds.find(|spacing| last / spacing <= 5).unwrap_or(last);
+    let round = (0..=5)
+        .map(|i: usize| i.saturating_mul(spacing))
+        .take_while(|step| step.saturating_add(spacing / 2) < last);
+    round.chain([last]).collect()
 }
 
 /// Large step numbers, shortened to what fits beside the bar.
 fn short_count(count: usize) -> String {
     match count {
-        0..=9_999 => count.to_string(),
-        10_000..=999_999 => format!("{}k", count / 1000),
-        1_000_000..=999_999_999 => format!("{}M", count / 1_000_000),
+        0..=99_999 => count.to_string(),
+        100_000..=9_999_999 => format!("{}k", count / 1000),
+        10_000_000..=9_999_999_999 => format!("{}M", count / 1_000_000),
         _ => format!("{:.0e}", count as f64),
     }
 }
@@ -54,8 +64,8 @@ pub(super) fn round_length(view: &View) -> f64 {
     candidates.into_iter().find(|length| *length <= most).unwrap_or(most)
 }
 
-/// The scale bar, and what the marks at both ends of the path look like.
-pub(super) fn draw_key(canvas: &mut Canvas, view: &View, unit: &str) {
+/// The scale bar, and the marks at the start of the path and, if it leads anywhere, at its end.
+pub(super) fn draw_key(canvas: &mut Canvas, view: &View, unit: &str, leads_somewhere: bool) {
     let (panel, length) = (view.panel, round_length(view));
     let width = (length * view.pixels).round();
     let (left, y) = (panel.left, panel.bottom + KEY_BELOW);
@@ -71,6 +81,9 @@ pub(super) fn draw_key(canvas: &mut Canvas, view: &View, unit: &str) {
     // From the right edge leftwards: end, start.
     let mut x = panel.right;
     for (word, at_end) in [("end", true), ("start", false)] {
+        if at_end && !leads_somewhere {
+            continue;
+        }
         LABEL.draw(canvas, word, [x, baseline], Align::Right);
         x -= LABEL.width(word) as f64 + 20.0;
         if at_end {
@@ -105,8 +118,21 @@ mod tests {
     }
 
     #[test]
+    fn ticks_are_round_and_apart() {
+        assert_eq!(ticks(99), [0, 20, 40, 60, 80, 99]);
+        assert_eq!(ticks(24), [0, 5, 10, 15, 20, 24]);
+        assert_eq!(ticks(1), [0, 1]);
+        assert_eq!(ticks(1000), [0, 200, 400, 600, 800, 1000]);
+        for last in (1..3000).chain([123_456_789, usize::MAX / 4, usize::MAX]) {
+            let ticks = ticks(last);
+            assert!((2..=7).contains(&ticks.len()) && (ticks[0], ticks[ticks.len() - 1]) == (0, last));
+            assert!(ticks.windows(2).all(|pair| pair[1] - pair[0] > last / 14), "{ticks:?}");
+        }
+    }
+
+    #[test]
     fn step_numbers_stay_short() {
-        let seen = [99, 10_000, 123_456, 5_000_000, usize::MAX].map(short_count);
-        assert_eq!(seen, ["99", "10k", "123k", "5M", "2e19"]);
+        let seen = [99, 10_000, 123_456, 50_000_000, usize::MAX].map(short_count);
+        assert_eq!(seen, ["99", "10000", "123k", "50M", "2e19"]);
     }
 }

@@ -33,6 +33,7 @@ pub(super) fn draw(canvas: &mut Canvas, view: &View, path: &[Option<Pose>]) {
     let casing: Vec<Vertex> = line.iter().map(|vertex| Vertex { colour: PAPER, ..*vertex }).collect();
     canvas.polyline(&casing, PATH_WIDTH + 3.0, 0.75);
     canvas.polyline(&line, PATH_WIDTH, 1.0);
+    draw_lonely(canvas, &stops, last);
     draw_headings(canvas, &stops, last);
     if let (Some(first), Some(end)) = (stops.first(), stops.last()) {
         draw_start(canvas, first.at, first.heading, colour::time(moment(first.step, last)));
@@ -69,18 +70,38 @@ fn draw_gaps(canvas: &mut Canvas, stops: &[Stop]) {
     }
 }
 
-/// Every few steps a dot, and a tick in the direction the robot looks.
-fn draw_headings(canvas: &mut Canvas, stops: &[Stop], last: usize) {
-    for stop in stops.iter().step_by(stops.len().div_ceil(HEADINGS).max(1)) {
-        let colour = colour::time(moment(stop.step, last));
-        let (s, c) = stop.heading.sin_cos();
-        let tip = [stop.at[0] + 13.0 * c, stop.at[1] - 13.0 * s];
-        canvas.line(stop.at, tip, 4.5, PAPER, 0.75);
-        canvas.disc(stop.at, 5.5, PAPER, 0.9);
-        canvas.line(stop.at, tip, 2.0, colour, 1.0);
-        canvas.disc(stop.at, 4.0, colour, 1.0);
+/// Dots for stops without a known neighbour, which no line shows.
+fn draw_lonely(canvas: &mut Canvas, stops: &[Stop], last: usize) {
+    let joined = |a: Option<&Stop>, b: Option<&Stop>| a.zip(b).is_some_and(|(a, b)| a.step + 1 == b.step);
+    for (i, stop) in stops.iter().enumerate() {
+        let before = i.checked_sub(1).and_then(|i| stops.get(i));
+        if !joined(before, Some(stop)) && !joined(Some(stop), stops.get(i + 1)) {
+            canvas.disc(stop.at, PATH_WIDTH + 1.0, PAPER, 1.0);
+            canvas.disc(stop.at, PATH_WIDTH, colour::time(moment(stop.step, last)), 1.0);
+        }
     }
 }
+
+/// Marks every few steps.
+fn draw_headings(canvas: &mut Canvas, stops: &[Stop], last: usize) {
+    for stop in stops.iter().step_by(stops.len().div_ceil(HEADINGS).max(1)) {
+        draw_stop(canvas, stop.at, stop.heading, colour::time(moment(stop.step, last)));
+    }
+}
+
+/// An arrowhead in the direction the robot looks, or a dot if that is unknown.
+pub(super) fn draw_stop(canvas: &mut Canvas, at: [f64; 2], heading: f64, colour: colour::Rgb) {
+    if heading.is_finite() {
+        canvas.arrow(at, heading, 13.0, PAPER);
+        canvas.arrow(at, heading, 9.5, colour);
+    } else {
+        canvas.disc(at, 5.5, PAPER, 1.0);
+        canvas.disc(at, 4.0, colour, 1.0);
+    }
+}
+
+/// Radius of the marks at both ends.
+pub(super) const END_RADIUS: f64 = 11.0;
 
 /// An open circle, with an arrowhead if the heading is known.
 pub(super) fn draw_start(canvas: &mut Canvas, at: [f64; 2], heading: f64, colour: colour::Rgb) {

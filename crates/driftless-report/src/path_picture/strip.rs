@@ -66,11 +66,12 @@ impl<'a> Strip<'a> {
         for (i, frame) in self.frames.iter().enumerate() {
             let x = left + (i % self.columns) as f64 * self.pitch;
             let y = top + (i / self.columns) as f64 * self.row_height();
-            let centre = [x + BADGE, y + BADGE];
+            let half = badge::half_width(i + 1);
+            let centre = [x + half, y + BADGE];
             badge::draw(canvas, centre, i + 1, colour::time(moment(frame.step, last)));
             let baseline = centre[1] + (CAP_HEIGHT * LABEL.scale) as f64 / 2.0;
             let words = format!("step {}", frame.step);
-            LABEL.draw(canvas, &words, [x + 2.0 * BADGE + 9.0, baseline], Align::Left);
+            LABEL.draw(canvas, &words, [x + 2.0 * half + 9.0, baseline], Align::Left);
             self.draw_image(canvas, &frame.rgb, x, y + HEADER);
             if let Some(depth) = &frame.depth {
                 self.draw_image(canvas, depth, x, y + HEADER + self.colours + BETWEEN);
