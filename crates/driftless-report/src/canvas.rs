@@ -228,6 +228,10 @@ mod tests {
         let dark = canvas.pixels().chunks(3).filter(|pixel| pixel[0] == 0).count();
         assert_eq!((dark, canvas.pixel(5, 6), canvas.pixel(7, 9)), (12, [0; 3], [0; 3]));
         let before = canvas.clone();
+        canvas.clipped(Area::sized(0.0, 0.0, 4.0, 20.0), |canvas| {
+            let wider = Area::sized(-50.0, -50.0, 500.0, 500.0);
+            canvas.clipped(wider, |canvas| canvas.rectangle(Area::sized(4.0, 0.0, 99.0, 99.0), [0; 3], 1.0));
+        });
         for nowhere in [Area::sized(90.0, 0.0, 5.0, 5.0), Area::sized(f64::NAN, 0.0, 5.0, 5.0)] {
             canvas.clipped(nowhere, |canvas| canvas.line([0.0, 0.0], [20.0, 20.0], 5.0, [0; 3], 1.0));
         }

@@ -1,7 +1,7 @@
 //! Pictures of worlds, paths and filters.
 //!
-//! Everything is drawn by this crate itself, down to the letters, so that the same numbers give
-//! the same bytes wherever the picture is made.
+//! Everything is drawn by this crate itself, down to the letters: no fonts, no system libraries, and
+//! the same numbers give the same bytes every time.
 
 pub mod canvas;
 pub mod colour;

@@ -13,7 +13,7 @@ mod view;
 pub use background::{Background, Bounds, Region};
 pub use frames::{FramePick, spread_steps};
 
-use crate::canvas::{Area, Canvas};
+use crate::canvas::Canvas;
 use crate::font::{Align, Text};
 use driftless_world::{Error, Pose, Result};
 use statistics::Statistics;
@@ -62,7 +62,8 @@ impl PathPicture {
     /// Draws everything. Equal pictures give equal canvases.
     pub fn draw(&self) -> Result<Canvas> {
         self.check()?;
-        let view = View::of(self.background.bounds()?, MARGIN, self.map_top());
+        let bounds = self.background.bounds()?;
+        let view = View::of(bounds, MARGIN, self.map_top());
         let width = view.figure_width();
         let inner = width - 2.0 * MARGIN;
         let strip = Strip::plan(&self.frames, inner);
@@ -81,7 +82,9 @@ impl PathPicture {
         badge::draw_on_map(&mut canvas, &view, &self.path, &self.frames);
         legend::draw_colour_bar(&mut canvas, panel, self.path.len() - 1);
         legend::draw_key(&mut canvas, &view, &self.unit, self.path.len() > 1);
-        self.draw_statistics(&mut canvas, panel, inner);
+        let statistics = Statistics::of(&self.path, |pose| !bounds.holds(pose)).in_words(&self.unit);
+        let below = [MARGIN, panel.bottom + style::STATISTICS_BASELINE];
+        style::NOTE.draw(&mut canvas, &style::NOTE.fitted(&statistics, inner as usize), below, Align::Left);
         strip.draw(&mut canvas, MARGIN, strip_top, self.path.len() - 1);
         Ok(canvas)
     }
@@ -114,13 +117,6 @@ impl PathPicture {
         };
         line(canvas, style::TITLE, &self.title, MARGIN + 20.0);
         line(canvas, style::NOTE, &self.subtitle, MARGIN + 52.0);
-    }
-
-    fn draw_statistics(&self, canvas: &mut Canvas, panel: Area, width: f64) {
-        let outside = |pose: &Pose| !self.background.bounds().is_ok_and(|bounds| bounds.holds(pose));
-        let words = Statistics::of(&self.path, outside).in_words(&self.unit);
-        let words = style::NOTE.fitted(&words, width as usize);
-        style::NOTE.draw(canvas, &words, [MARGIN, panel.bottom + style::STATISTICS_BASELINE], Align::Left);
     }
 }
 

@@ -13,23 +13,19 @@ struct Shares {
 /// Shares for the canvas pixels `wanted`, when `length` source pixels lie between `low` and `high`.
 fn shares(wanted: Range<usize>, length: usize, low: f64, high: f64) -> Vec<Shares> {
     let step = length as f64 / (high - low);
-    wanted
-        .map(|pixel| {
-            let begin = (pixel as f64 - low) * step;
-            if step <= 1.0 {
-                // Enlarged: the source pixel under the centre, alone, so that edges stay crisp.
-                let first = ((begin + 0.5 * step).max(0.0) as usize).min(length - 1);
-                return Shares { first, weights: vec![1.0] };
-            }
-            let (begin, end) = (begin.clamp(0.0, length as f64), (begin + step).clamp(0.0, length as f64));
-            let first = (begin as usize).min(length - 1);
-            let last = (end.ceil() as usize).clamp(first + 1, length);
-            let share = |i: usize| (end.min((i + 1) as f64) - begin.max(i as f64)).max(0.0);
-            let total: f64 = (first..last).map(share).sum();
-            let weights = (first..last).map(|i| if total > 0.0 { share(i) / total } else { 1.0 });
-            Shares { first, weights: weights.take(if total > 0.0 { length } else { 1 }).collect() }
-        })
-        .collect()
+    let nearest = |position: f64| (position.max(0.0) as usize).min(length - 1);
+    let share = |pixel: usize| {
+        let begin = (pixel as f64 - low) * step;
+        if step <= 1.0 {
+            // Enlarged: the source pixel under the centre, alone, so that edges stay crisp.
+            return Shares { first: nearest(begin + 0.5 * step), weights: vec![1.0] };
+        }
+        let (begin, end) = (begin.max(0.0), (begin + step).min(length as f64));
+        let (first, last) = (nearest(begin), nearest(end.ceil() - 1.0));
+        let covered = |i: usize| (end.min((i + 1) as f64) - begin.max(i as f64)) / (end - begin);
+        Shares { first, weights: (first..=last).map(covered).collect() }
+    };
+    wanted.map(share).collect()
 }
 
 impl Canvas {
@@ -89,6 +85,8 @@ mod tests {
         let expected =
             [7, 10, 10, 20, 20, 7, 7, 10, 10, 20, 20, 7, 7, 30, 30, 40, 40, 7, 7, 30, 30, 40, 40, 7];
         assert_eq!(seen, expected);
+        // Two pixels on three: still no mixture.
+        assert_eq!(drawn(&grey(2, 1, &[10, 20]), 3, 1, Area::sized(0.0, 0.0, 3.0, 1.0)), [10, 20, 20]);
     }
 
     #[test]

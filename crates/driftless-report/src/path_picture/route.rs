@@ -120,7 +120,9 @@ pub(super) fn draw_end(canvas: &mut Canvas, at: [f64; 2], heading: f64, colour: 
 
 #[cfg(test)]
 mod tests {
+    use super::super::background::Bounds;
     use super::*;
+    use std::f64::consts::FRAC_PI_2;
 
     fn stop(step: usize, x: f64) -> Stop {
         Stop { step, at: [x, 0.0], heading: 0.0 }
@@ -133,6 +135,39 @@ mod tests {
             line.iter().map(|vertex| vertex.at[0].is_finite().then_some(vertex.at[0] as i32)).collect();
         assert_eq!(places, [Some(0), Some(5), None, Some(9), Some(12)]);
         assert_eq!((line[0].colour, line[4].colour), (colour::time(0.0), colour::time(1.0)));
+    }
+
+    /// Poses at these x and y = 5 on a map of 100 x 10 units.
+    fn drawn(path: &[Option<f64>], heading: f64) -> impl Fn(f64, f64) -> colour::Rgb {
+        let view = View::of(Bounds { low: [0.0; 2], high: [100.0, 10.0] }, 0.0, 0.0);
+        let path: Vec<_> = path.iter().map(|x| x.map(|x| Pose::new(x, 5.0, heading))).collect();
+        let mut canvas = Canvas::new(1200, 300, [0; 3]).unwrap();
+        draw(&mut canvas, &view, &path);
+        move |x, up| {
+            let [x, y] = view.place([x, 5.0]);
+            canvas.pixel(x as usize, (y - up) as usize)
+        }
+    }
+
+    #[test]
+    fn lonely_stops_are_dots_and_gaps_are_thin_lines() {
+        let path: Vec<Option<f64>> =
+            (0..90).map(|step| (step % 2 == 0).then_some(5.0 + f64::from(step))).collect();
+        let seen = drawn(&path, f64::NAN);
+        // 45 stops: a mark at every second one, a dot at the others.
+        assert_eq!(seen(7.0, 0.0), colour::time(2.0 / 89.0));
+        let gap = seen(8.0, 0.0);
+        assert!(gap != [0; 3] && gap[0] < 60, "{gap:?}");
+        assert_eq!(seen(8.0, 3.0), [0; 3]);
+    }
+
+    #[test]
+    fn arrowheads_point_where_the_robot_looks() {
+        let path = [Some(10.0), Some(40.0), Some(80.0)];
+        let up = drawn(&path, FRAC_PI_2);
+        let down = drawn(&path, -FRAC_PI_2);
+        assert_eq!((up(40.0, 5.0), down(40.0, -5.0)), (colour::time(0.5), colour::time(0.5)));
+        assert_eq!((up(40.0, -12.0), down(40.0, 12.0)), ([0; 3], [0; 3]));
     }
 
     #[test]

@@ -78,8 +78,8 @@ mod tests {
     #[test]
     fn counts_what_is_known() {
         let path = [
-            Some(Pose::new(0.0, 0.0, 0.0)),
-            Some(Pose::new(3.0, 4.0, 1.0)),
+            Some(Pose::new(0.0, 0.0, 3.0)),
+            Some(Pose::new(3.0, 4.0, -3.0)),
             None,
             Some(Pose::new(9.0, 9.0, f64::NAN)),
             Some(Pose::new(9.0, 10.0, 0.0)),
@@ -88,7 +88,7 @@ mod tests {
         let words = Statistics::of(&path, |pose| pose.y > 9.5).in_words("m");
         assert_eq!(
             words,
-            "6 steps · 4 with a known position · path 6.00 m · mean step 3.00 m · mean turn 57° · 1 outside the map"
+            "6 steps · 4 with a known position · path 6.00 m · mean step 3.00 m · mean turn 16° · 1 outside the map"
         );
         assert_eq!(Statistics::of(&path[..1], |_| false).in_words("m"), "1 step");
     }
