@@ -104,7 +104,8 @@ impl Photographer<'_> {
 fn depth_byte(z: f32) -> u8 {
     const NEAR: f32 = 3.92;
     const FAR: f32 = 500.0;
-    (255.0 * FAR / (FAR - NEAR) * (1.0 - NEAR / z)).round().clamp(0.0, 255.0) as u8
+    // `as` saturates below 0 and above 255.
+    (255.0 * FAR / (FAR - NEAR) * (1.0 - NEAR / z) + 0.5) as u8
 }
 
 /// One solid a wall piece. Its two long faces look like the cells they look into, its ends like

@@ -136,6 +136,9 @@ impl Scene {
             let place = first + found[first..].partition_point(|other| other.near <= crossing.near);
             found.insert(place, crossing);
         }
+        if hidden_beyond.is_finite() {
+            found.truncate(found.partition_point(|crossing| crossing.near <= hidden_beyond));
+        }
         hidden_beyond.is_finite()
     }
 }

@@ -1,7 +1,7 @@
 //! Scenes: solids on a plan, what they are made of, and a grid that says which solid is where.
 
 use super::light::Light;
-use super::texture::Texture;
+use super::texture::{Colour, Texture};
 
 /// The outline of a solid on the plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,6 +69,11 @@ impl Material {
         Self { texture, tile, scale: 1.0 / tile, glows: false }
     }
 
+    /// Its colour, if it is the same everywhere whatever the light.
+    fn plain(&self) -> Option<Colour> {
+        (self.glows && self.texture.is_plain()).then(|| self.texture.sample(0.0, 0.0, 0.0))
+    }
+
     /// Tiles a world unit.
     #[inline]
     pub(super) fn scale(&self) -> f32 {
@@ -123,6 +128,8 @@ pub struct Scene {
     pub(super) solids: Vec<Solid>,
     pub(super) floor: Grid<MaterialId>,
     pub(super) ceiling: Grid<MaterialId>,
+    /// The ceiling's colour, if it is the same everywhere whatever the light: a sky.
+    pub(super) plain_ceiling: Option<Colour>,
     pub(super) floor_height: f32,
     pub(super) ceiling_height: f32,
     pub(super) light: Light,
@@ -175,6 +182,10 @@ impl SceneBuilder {
         ceiling: (f32, Grid<MaterialId>),
     ) -> Scene {
         let index = Index::new(&self.solids, extent, cell);
+        let plain_ceiling = match ceiling.1.values.as_slice() {
+            [only] => self.materials[only.0 as usize].plain(),
+            _ => None,
+        };
         Scene {
             materials: self.materials,
             solids: self.solids,
@@ -182,6 +193,7 @@ impl SceneBuilder {
             floor: floor.1,
             ceiling_height: ceiling.0,
             ceiling: ceiling.1,
+            plain_ceiling,
             light: Light::uniform(1.0),
             index,
         }

@@ -4,6 +4,7 @@ use super::camera::{Camera, Eye, Sight};
 use super::cast::{Crossing, Ray};
 use super::scene::{MaterialId, Scene};
 use super::texture::{Colour, Strip};
+use std::ops::Range;
 
 /// What a line of sight ends at.
 #[derive(Clone, Copy, PartialEq)]
@@ -67,10 +68,15 @@ impl<'a> Renderer<'a> {
                 self.colour_column(eye.z, &ray);
             }
             self.cast(eye, column as f32 + 0.5);
+            let bare = self.bare_wall(eye.z, &self.central);
             for row in 0..height {
                 let at = row * width + column;
                 rgb[3 * at..3 * at + 3].copy_from_slice(&self.pixel(row)[..3]);
-                depth[at] = self.look(eye.z, &self.central[row]).0;
+                depth[at] = match &bare {
+                    Some(seen) if seen.contains(&row) => self.crossings[0].near,
+                    Some(_) => self.central[row].level_depth,
+                    None => self.look(eye.z, &self.central[row]).0,
+                };
             }
         }
     }
@@ -122,18 +128,8 @@ impl<'a> Renderer<'a> {
     /// Appends the colours along one ray.
     fn colour_column(&mut self, eye_height: f32, ray: &Ray) {
         let spread = self.camera.spread(self.fine.len());
-        if let Some((first, end)) = self.bare_wall(eye_height) {
-            let strip = self.strip(0, ray, spread);
-            for (at, sight) in self.fine.iter().enumerate() {
-                let colour = if at < first {
-                    self.ceiling(ray, sight)
-                } else if at < end {
-                    self.side(&strip, eye_height + sight.slope * strip.depth)
-                } else {
-                    self.floor(ray, sight)
-                };
-                self.colours.push(colour);
-            }
+        if let Some(seen) = self.bare_wall(eye_height, &self.fine) {
+            self.colour_bare_wall(eye_height, ray, seen);
             return;
         }
         // Neighbouring samples mostly lie on the same face, whose strip is then at hand.
@@ -160,17 +156,31 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// If the ray cast last meets nothing but one wall from floor to ceiling, the samples that see
-    /// it: those before see the ceiling, those behind the floor. This only saves the search.
-    fn bare_wall(&self, eye_height: f32) -> Option<(usize, usize)> {
+    /// If the ray cast last meets nothing but one wall from floor to ceiling, the rows of `sights`
+    /// that see it: those before see the ceiling, those behind the floor.
+    fn bare_wall(&self, eye_height: f32, sights: &[Sight]) -> Option<Range<usize>> {
         let [wall] = self.crossings.as_slice() else { return None };
         if wall.bottom > self.scene.floor_height || wall.top < self.scene.ceiling_height {
             return None;
         }
         let above = (self.scene.ceiling_height - eye_height) / wall.near;
         let below = (self.scene.floor_height - eye_height) / wall.near;
-        let first = self.fine.partition_point(|sight| sight.slope > above);
-        Some((first, self.fine.partition_point(|sight| sight.slope >= below)))
+        let first = sights.partition_point(|sight| sight.slope > above);
+        Some(first..sights.partition_point(|sight| sight.slope >= below))
+    }
+
+    /// What [`Renderer::colour_column`] does, for such a ray, without searching for every sample.
+    fn colour_bare_wall(&mut self, eye_height: f32, ray: &Ray, seen: Range<usize>) {
+        let mut colours = std::mem::take(&mut self.colours);
+        match self.scene.plain_ceiling {
+            Some(sky) => colours.extend(std::iter::repeat_n(sky, seen.start)),
+            None => colours.extend(self.fine[..seen.start].iter().map(|sight| self.ceiling(ray, sight))),
+        }
+        let face = self.strip(0, ray, self.camera.spread(self.fine.len()));
+        let height = |sight: &Sight| eye_height + sight.slope * face.depth;
+        colours.extend(self.fine[seen.clone()].iter().map(|sight| self.side(&face, height(sight))));
+        colours.extend(self.fine[seen.end..].iter().map(|sight| self.floor(ray, sight)));
+        self.colours = colours;
     }
 
     /// What all samples of one face in one ray share.

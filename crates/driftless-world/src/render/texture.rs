@@ -41,6 +41,11 @@ impl Texture {
         }
     }
 
+    /// True if it has a single texel.
+    pub fn is_plain(&self) -> bool {
+        self.size == 1
+    }
+
     /// The same pattern, shifted and scaled a channel so that its mean is `mean`.
     pub fn with_mean(self, mean: [f32; 3]) -> Self {
         let base: Vec<[f32; 3]> =
