@@ -11,6 +11,7 @@ use driftless_world::files::Overwrite;
 use driftless_world::files::csv::{CsvFile, CsvWriter};
 use driftless_world::files::dpf::{DpfFile, DpfOptions, DpfWriter, Recording};
 use driftless_world::files::log::{LogFile, LogWriter};
+use driftless_world::files::zip::Method;
 use driftless_world::{Dataset, Error, Images, Labels, Observations, Pixels, Result, Rows, Trajectory};
 use std::path::Path;
 use std::process::ExitCode;
@@ -38,11 +39,17 @@ fn main() -> ExitCode {
 
 fn dpf(file: &str, steps: &str, out: &str) -> Result<()> {
     let steps_per_episode = steps.parse().map_err(|_| Error::new("STEPS must be a number"))?;
-    copy(&DpfFile::open(file, DpfOptions { steps_per_episode, ..DpfOptions::default() })?, out)
+    copy(
+        &DpfFile::open(
+            file,
+            DpfOptions { steps_per_episode: Some(steps_per_episode), ..DpfOptions::default() },
+        )?,
+        out,
+    )
 }
 
 fn copy(data: &impl Dataset<Episode = Trajectory>, out: &str) -> Result<()> {
-    let mut writer = LogWriter::create(out, Overwrite::Replace, false, "")?;
+    let mut writer = LogWriter::create(out, Overwrite::Replace, Method::Stored, "")?;
     for index in 0..data.len() {
         writer.push(&data.get(index)?)?;
     }
@@ -50,15 +57,15 @@ fn copy(data: &impl Dataset<Episode = Trajectory>, out: &str) -> Result<()> {
 }
 
 fn write(folder: &Path) -> Result<()> {
-    for compress in [false, true] {
-        let path = folder.join(if compress { "dpf_compressed.npz" } else { "dpf_plain.npz" });
-        let mut writer = DpfWriter::create(path, Overwrite::Replace, 4, 5, 4, compress, "sample")?;
+    for (method, name) in [(Method::Stored, "dpf_plain.npz"), (Method::Deflated, "dpf_compressed.npz")] {
+        let path = folder.join(name);
+        let mut writer = DpfWriter::create(path, Overwrite::Replace, method, "sample")?;
         for episode in 0..3 {
             writer.push(&recording(episode))?;
         }
         writer.finish()?;
     }
-    let mut log = LogWriter::create(folder.join("log.npz"), Overwrite::Replace, true, "sample")?;
+    let mut log = LogWriter::create(folder.join("log.npz"), Overwrite::Replace, Method::Deflated, "sample")?;
     let mut csv = CsvWriter::create(folder.join("table.csv"), Overwrite::Replace)?;
     for episode in 0..3 {
         log.push(&series(episode)?)?;

@@ -4,6 +4,7 @@ use driftless_world::files::dpf::{Crop, DpfFile, DpfOptions, DpfWriter, Inputs, 
 use driftless_world::files::npy::Dtype;
 use driftless_world::files::npz::NpzWriter;
 use driftless_world::files::zip::Method;
+use driftless_world::files::zip::Method;
 use driftless_world::files::{Overwrite, Source};
 use driftless_world::pose::{Frame, Pose, wrap};
 use driftless_world::random::Random;
@@ -33,11 +34,11 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn options() -> DpfOptions {
-    DpfOptions { steps_per_episode: STEPS, ..DpfOptions::default() }
+    DpfOptions { steps_per_episode: Some(STEPS), ..DpfOptions::default() }
 }
 
-fn write(path: &Path, episodes: u64, compress: bool) {
-    let mut writer = DpfWriter::create(path, Overwrite::Replace, 8, 9, 4, compress, "by a test").unwrap();
+fn write(path: &Path, episodes: u64, method: Method) {
+    let mut writer = DpfWriter::create(path, Overwrite::Replace, method, "by a test").unwrap();
     (0..episodes).for_each(|episode| writer.push(&recording(episode)).unwrap());
     writer.finish().unwrap();
 }
@@ -67,18 +68,18 @@ fn images(trajectory: &Trajectory) -> &Images {
 #[test]
 fn what_is_written_is_read() {
     let folder = folder("round");
-    for compress in [false, true] {
-        let path = folder.join(format!("{compress}.npz"));
-        write(&path, 3, compress);
+    for method in [Method::Stored, Method::Deflated] {
+        let path = folder.join(format!("{method:?}.npz"));
+        write(&path, 3, method);
         let file = DpfFile::open(&path, options()).unwrap();
         assert_eq!((file.len(), file.comment()), (3, "by a test"));
         for episode in 0..3 {
             assert_eq!(file.recording(episode).unwrap(), recording(episode as u64));
         }
-        assert!(DpfWriter::create(&path, Overwrite::Refuse, 8, 9, 4, false, "").is_err());
+        assert!(DpfWriter::create(&path, Overwrite::Refuse, Method::Stored, "").is_err());
     }
     let (plain, again) = (folder.join("false.npz"), folder.join("again.npz"));
-    write(&again, 3, false);
+    write(&again, 3, Method::Stored);
     assert_eq!(std::fs::read(plain).unwrap(), std::fs::read(again).unwrap(), "same data, same bytes");
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -87,7 +88,7 @@ fn what_is_written_is_read() {
 fn trajectories_follow_the_loader() {
     let folder = folder("loader");
     let path = folder.join("a.npz");
-    write(&path, 2, true);
+    write(&path, 2, Method::Deflated);
     let file = DpfFile::open(&path, options()).unwrap();
     let depth = DpfFile::open(&path, DpfOptions { depth: true, ..options() }).unwrap();
     for index in 0..2 {
@@ -117,7 +118,7 @@ fn trajectories_follow_the_loader() {
 fn noise_depends_on_seed_and_episode_only() {
     let folder = folder("noise");
     let path = folder.join("a.npz");
-    write(&path, 4, false);
+    write(&path, 4, Method::Stored);
     let noisy =
         DpfOptions { odometry_noise: 0.1, crop: Crop::Random(6), pixel_noise: 20.0, seed: 5, ..options() };
     let file = DpfFile::open(&path, noisy.clone()).unwrap();
@@ -144,7 +145,7 @@ fn noise_depends_on_seed_and_episode_only() {
 fn shuffled_inputs_are_the_same_rows_elsewhere() {
     let folder = folder("shuffle");
     let path = folder.join("a.npz");
-    write(&path, 20, true);
+    write(&path, 20, Method::Deflated);
     let read = |inputs| {
         let file = DpfFile::open(&path, DpfOptions { inputs, seed: 1, ..options() }).unwrap();
         (0..20).map(|index| file.get(index).unwrap()).collect::<Vec<_>>()
@@ -221,14 +222,14 @@ fn malformed_files_are_explained() {
     assert!(open(DpfOptions { crop: Crop::Centre(3), ..options() }).contains("does not fit"));
     assert!(open(DpfOptions { depth: true, ..options() }).contains("no depth channel"));
     assert!(open(DpfOptions { pixel_noise: f32::NAN, ..options() }).contains("pixel_noise is NaN"));
-    assert!(open(DpfOptions { steps_per_episode: 0, ..options() }).contains("--steps-per-episode"));
+    assert!(open(DpfOptions { steps_per_episode: Some(0), ..options() }).contains("--steps-per-episode"));
 }
 
 #[test]
 fn the_writer_refuses_episodes_that_do_not_fit() {
     let folder = folder("refuse");
     let path = folder.join("a.npz");
-    let create = || DpfWriter::create(&path, Overwrite::Refuse, 8, 9, 4, false, "").unwrap();
+    let create = || DpfWriter::create(&path, Overwrite::Refuse, Method::Stored, "").unwrap();
     assert!(create().finish().unwrap_err().to_string().contains("without episodes"));
     let mut writer = create();
     writer.push(&recording(0)).unwrap();

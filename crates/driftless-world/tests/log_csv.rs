@@ -5,6 +5,7 @@ use driftless_world::files::log::{LogFile, LogWriter};
 use driftless_world::files::npy::Dtype;
 use driftless_world::files::npz::NpzWriter;
 use driftless_world::files::zip::Method;
+use driftless_world::files::zip::Method;
 use driftless_world::files::{Overwrite, Source};
 use driftless_world::{Dataset, Images, Labels, Observations, Pixels, Rows, Trajectory};
 use std::io::Cursor;
@@ -54,9 +55,9 @@ fn logs_are_read_as_written() {
     .into_iter()
     .enumerate()
     {
-        for compress in [false, true] {
-            let path = folder.join(format!("{number}-{compress}.npz"));
-            let mut writer = LogWriter::create(&path, Overwrite::Refuse, compress, "mine").unwrap();
+        for method in [Method::Stored, Method::Deflated] {
+            let path = folder.join(format!("{number}-{method:?}.npz"));
+            let mut writer = LogWriter::create(&path, Overwrite::Refuse, method, "mine").unwrap();
             for episode in &data {
                 writer.push(episode).unwrap();
             }
@@ -66,7 +67,7 @@ fn logs_are_read_as_written() {
             data.iter().enumerate().for_each(|(i, episode)| assert_eq!(&file.get(i).unwrap(), episode));
         }
     }
-    let mut writer = LogWriter::create(folder.join("x.npz"), Overwrite::Refuse, false, "").unwrap();
+    let mut writer = LogWriter::create(folder.join("x.npz"), Overwrite::Refuse, Method::Stored, "").unwrap();
     writer.push(&trajectory(vectors(4, 2, 0), 2, 3, 0)).unwrap();
     assert!(writer.push(&trajectory(vectors(5, 2, 0), 2, 3, 0)).is_err());
     std::fs::remove_dir_all(folder).unwrap();

@@ -168,7 +168,7 @@ fn torture(make: impl Fn(&mut Random) -> Vec<u8> + Sync, read: impl Fn(Vec<u8>) 
 #[test]
 fn dpf_files() {
     let parts = dpf_parts();
-    let options = DpfOptions { steps_per_episode: 5, crop: Crop::Random(3), ..DpfOptions::default() };
+    let options = DpfOptions { steps_per_episode: Some(5), crop: Crop::Random(3), ..DpfOptions::default() };
     let read = |bytes: Vec<u8>| {
         let file = DpfFile::from_source(Source::from(bytes), options.clone())?;
         file.recording(0)?;

@@ -17,6 +17,7 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::files::array::Array;
 use crate::files::npz::NpzFile;
+use crate::files::provenance::Provenance;
 use crate::files::source::Source;
 use crate::random::Random;
 use crate::trajectory::{Labels, Observations, Rows, Trajectory};
@@ -27,8 +28,9 @@ use std::path::{Path, PathBuf};
 /// How recordings become trajectories.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DpfOptions {
-    /// Recorded steps of an episode; the file does not say. DPF's data have 100.
-    pub steps_per_episode: usize,
+    /// Recorded steps of an episode. If `None`, what the file's [`Provenance`] says, or else 100, as
+    /// in DPF's data: the layout itself does not say.
+    pub steps_per_episode: Option<usize>,
     /// Each number of an action is multiplied by N(1, this²). DPF's default condition has 0.1.
     pub odometry_noise: f32,
     /// Which part of an image is seen. DPF crops 32 × 32 to 24 × 24.
@@ -46,7 +48,7 @@ pub struct DpfOptions {
 impl Default for DpfOptions {
     fn default() -> Self {
         Self {
-            steps_per_episode: 100,
+            steps_per_episode: None,
             odometry_noise: 0.0,
             crop: Crop::None,
             pixel_noise: 0.0,
@@ -86,7 +88,10 @@ impl DpfFile {
         let poses = npz.array("pose")?;
         let velocities = npz.contains("vel").then(|| npz.array("vel")).transpose()?;
         let images = npz.array("rgbd")?;
-        let shapes = Shapes::check(&poses, velocities.as_ref(), &images, &options)?;
+        let comment = npz.comment();
+        let told = Provenance::parse(&comment).and_then(|provenance| provenance.steps);
+        let steps = options.steps_per_episode.or(told).unwrap_or(100);
+        let shapes = Shapes::check(&poses, velocities.as_ref(), &images, (steps, options.depth))?;
         options.crop.check(shapes.height, shapes.width)?;
         for (name, std) in [("odometry_noise", options.odometry_noise), ("pixel_noise", options.pixel_noise)]
         {
@@ -97,13 +102,22 @@ impl DpfFile {
             }
         }
         let shuffle = Shuffle::new(options.inputs, shapes.episodes * (shapes.steps - 1), options.seed);
-        let comment = npz.comment();
         Ok(Self { path: None, options, shapes, poses, velocities, images, shuffle, comment })
     }
 
     /// The comment left by whoever wrote the file; empty if there is none.
     pub fn comment(&self) -> &str {
         &self.comment
+    }
+
+    /// Recorded steps of an episode, the first included.
+    pub fn steps_per_episode(&self) -> usize {
+        self.shapes.steps
+    }
+
+    /// Height, width and channels of the recorded images.
+    pub fn image_shape(&self) -> [usize; 3] {
+        [self.shapes.height, self.shapes.width, self.shapes.channels]
     }
 
     /// Episode `index` with the noise named by `noise_seed`, to redraw it each epoch.

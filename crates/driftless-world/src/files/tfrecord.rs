@@ -15,7 +15,7 @@ const HEADER_BYTES: u64 = 12;
 const FOOTER_BYTES: u64 = 4;
 
 /// TensorFlow stores CRCs rotated and shifted, so that data containing CRCs keep theirs useful.
-fn masked_crc(bytes: &[u8]) -> u32 {
+pub(super) fn masked_crc(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }
 

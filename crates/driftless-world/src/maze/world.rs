@@ -4,8 +4,11 @@ use super::body::Body;
 use super::layout::Layout;
 use super::view::MazeView;
 use super::walk::{Policy, Stroll, Walk};
+use crate::error::Result;
+use crate::files::dpf::Recording;
+use crate::pose::Frame;
 use crate::random::Random;
-use crate::trajectory::{Images, Pixels};
+use crate::trajectory::{Images, Labels, Observations, Pixels, Rows, Trajectory};
 
 /// One recorded episode: poses and velocities, and an RGB-D image a step.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +17,34 @@ pub struct Recorded {
     pub walk: Vec<Walk>,
     /// What it saw there, four channels.
     pub images: Images,
+}
+
+impl Recorded {
+    /// The episode as DPF's files have it: headings in degrees.
+    pub fn into_recording(self) -> Recording {
+        let degrees = |[x, y, angle]: [f64; 3]| [x, y, angle.to_degrees()];
+        let pose = |moment: &Walk| degrees([moment.pose.x, moment.pose.y, moment.pose.heading]);
+        Recording {
+            poses: self.walk.iter().map(pose).collect(),
+            velocities: self.walk.iter().map(|moment| degrees(moment.velocity)).collect(),
+            images: self.images,
+        }
+    }
+
+    /// The episode with its odometry, every number of which is multiplied by N(1, `noise`²). All
+    /// steps are kept: the action into the first is zero, for nobody knows what was before it.
+    pub fn into_trajectory(self, noise: f64, random: &mut Random) -> Result<Trajectory> {
+        let mut actions = vec![0.0; 3];
+        let mut states = Labels::new(3);
+        for pair in self.walk.windows(2) {
+            let action = pair[0].pose.motion_to(pair[1].pose, Frame::Reflected);
+            actions.extend(action.map(|value| (value * (1.0 + noise * random.normal())) as f32));
+        }
+        for Walk { pose, .. } in &self.walk {
+            states.push(Some(&[pose.x as f32, pose.y as f32, pose.heading as f32]));
+        }
+        Trajectory::new(Observations::Images(self.images), Rows::new(3, actions)?, states)
+    }
 }
 
 /// Everything needed to make episodes.

@@ -39,7 +39,7 @@ pub enum Inputs {
     /// Actions are shuffled over the data set (DPF's odomX): only images help.
     ShuffledActions,
     /// Images are shuffled over the data set (imgX): only odometry helps. DPF's released code
-    /// shuffles *pixels* instead, by a reshape; whole images are what its paper says.
+    /// shuffles *pixels* instead, by a reshape; here whole images change places.
     ShuffledImages,
 }
 

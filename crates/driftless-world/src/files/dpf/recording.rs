@@ -1,6 +1,6 @@
 //! Episodes as they lie in a DPF file, and the loader's 32-bit arithmetic on their poses.
 
-use super::{DpfFile, DpfOptions};
+use super::DpfFile;
 use crate::error::{Error, Result};
 use crate::files::array::Array;
 use crate::files::npy::Dtype;
@@ -34,7 +34,7 @@ impl Shapes {
         poses: &Array,
         velocities: Option<&Array>,
         images: &Array,
-        options: &DpfOptions,
+        (steps, with_depth): (usize, bool),
     ) -> Result<Self> {
         for array in [Some(poses), velocities].into_iter().flatten() {
             if array.shape().len() != 2 || array.shape()[1] != 3 {
@@ -53,7 +53,7 @@ impl Shapes {
             );
             return Err(Error::new(problem).in_field("rgbd"));
         }
-        if options.depth && channels == 3 {
+        if with_depth && channels == 3 {
             return Err(Error::new("has no depth channel (3 channels); ask for RGB only").in_field("rgbd"));
         }
         for array in [Some(poses), velocities].into_iter().flatten() {
@@ -62,7 +62,7 @@ impl Shapes {
                 return Err(Error::new(problem).in_field(array.name()));
             }
         }
-        let (episodes, steps) = episodes(rows, options.steps_per_episode)?;
+        let (episodes, steps) = episodes(rows, steps)?;
         Ok(Self { episodes, steps, height, width, channels })
     }
 

@@ -18,7 +18,6 @@ use std::path::{Path, PathBuf};
 pub struct DpfWriter {
     path: PathBuf,
     npz: NpzWriter<NewFile>,
-    image: [usize; 3],
     poses: Spool,
     velocities: Spool,
     comment: String,
@@ -29,30 +28,22 @@ pub struct DpfWriter {
 #[derive(Clone, Copy, PartialEq)]
 struct Started {
     steps: usize,
+    /// Height, width and channels.
+    image: [usize; 3],
     dtype: Dtype,
 }
 
 impl DpfWriter {
-    /// Starts a file for images of the given size; `comment` says how the data were made.
+    /// Starts a file; `comment` says how the data were made, see [`crate::files::provenance`].
     pub fn create(
         path: impl AsRef<Path>,
         overwrite: Overwrite,
-        height: usize,
-        width: usize,
-        channels: usize,
-        compress: bool,
+        method: Method,
         comment: &str,
     ) -> Result<Self> {
-        if height == 0 || width == 0 || !(channels == 3 || channels == 4) {
-            return Err(Error::new(format!(
-                "images of {height} x {width} x {channels} cannot be written; 3 or 4 channels are expected"
-            )));
-        }
-        let method = if compress { Method::Deflated } else { Method::Stored };
         Ok(Self {
             path: path.as_ref().to_path_buf(),
             npz: NpzWriter::create(path, overwrite, method)?,
-            image: [height, width, channels],
             poses: Spool::new()?,
             velocities: Spool::new()?,
             comment: comment.to_owned(),
@@ -70,10 +61,12 @@ impl DpfWriter {
             Pixels::Bytes(_) => Dtype::U8,
             Pixels::Floats(_) => Dtype::F32,
         };
-        let this = Started { steps: recording.poses.len(), dtype };
+        let images = &recording.images;
+        let image = [images.height, images.width, images.channels];
+        let this = Started { steps: recording.poses.len(), image, dtype };
         self.check(recording, this)?;
         if self.started.is_none() {
-            self.npz.growing_array("rgbd", dtype, &self.image)?;
+            self.npz.growing_array("rgbd", dtype, &image)?;
             self.started = Some(this);
         }
         match &recording.images.pixels {
@@ -90,10 +83,10 @@ impl DpfWriter {
     fn check(&self, recording: &Recording, this: Started) -> Result<()> {
         let images = &recording.images;
         let steps = this.steps;
-        if [images.height, images.width, images.channels] != self.image {
+        let [height, width, channels] = this.image;
+        if height == 0 || width == 0 || !(channels == 3 || channels == 4) {
             return Err(Error::new(format!(
-                "an episode with images of {} x {} x {} does not fit into a file of {:?}",
-                images.height, images.width, images.channels, self.image
+                "images of {height} x {width} x {channels} cannot be written; 3 or 4 channels are expected"
             )));
         }
         if steps < 2 || recording.velocities.len() != steps || images.len() != steps {
@@ -105,7 +98,7 @@ impl DpfWriter {
         }
         if self.started.is_some_and(|first| first != this) {
             return Err(Error::new(
-                "all episodes of a file need equally many steps and the same kind of pixels",
+                "all episodes of a file need equally many steps and images of the same size and kind",
             ));
         }
         Ok(())

@@ -52,10 +52,9 @@ impl LogWriter {
     pub fn create(
         path: impl AsRef<Path>,
         overwrite: Overwrite,
-        compress: bool,
+        method: Method,
         comment: &str,
     ) -> Result<Self> {
-        let method = if compress { Method::Deflated } else { Method::Stored };
         Ok(Self {
             path: path.as_ref().to_path_buf(),
             npz: NpzWriter::create(path, overwrite, method)?,
