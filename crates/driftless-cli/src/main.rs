@@ -1,2 +1,40 @@
-//! The `driftless` command.
-fn main() {}
+//! The `driftless` command: make, inspect, show and convert data for differentiable particle filters.
+
+mod args;
+mod convert;
+mod data;
+mod demo;
+mod inspect;
+mod output;
+mod progress;
+mod show;
+mod simulate;
+
+use args::{Arguments, Verb};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    if let Some(threads) = arguments.threads {
+        rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global()?;
+    }
+    match &arguments.verb {
+        Verb::Simulate(wanted) => simulate::run(wanted)?,
+        Verb::Inspect(wanted) => return inspect::run(wanted),
+        Verb::Show(wanted) => show::run(wanted)?,
+        Verb::Convert(wanted) => convert::run(wanted)?,
+        Verb::Demo(wanted) => demo::run(wanted)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -4,7 +4,6 @@ use driftless_world::files::dpf::{Crop, DpfFile, DpfOptions, DpfWriter, Inputs, 
 use driftless_world::files::npy::Dtype;
 use driftless_world::files::npz::NpzWriter;
 use driftless_world::files::zip::Method;
-use driftless_world::files::zip::Method;
 use driftless_world::files::{Overwrite, Source};
 use driftless_world::pose::{Frame, Pose, wrap};
 use driftless_world::random::Random;

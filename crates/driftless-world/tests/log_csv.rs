@@ -5,7 +5,6 @@ use driftless_world::files::log::{LogFile, LogWriter};
 use driftless_world::files::npy::Dtype;
 use driftless_world::files::npz::NpzWriter;
 use driftless_world::files::zip::Method;
-use driftless_world::files::zip::Method;
 use driftless_world::files::{Overwrite, Source};
 use driftless_world::{Dataset, Images, Labels, Observations, Pixels, Rows, Trajectory};
 use std::io::Cursor;

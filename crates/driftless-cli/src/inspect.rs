@@ -1,0 +1,89 @@
+//! `driftless inspect`: what a file holds, its figures, and what is wrong with it.
+
+mod problems;
+mod summary;
+
+use crate::args::{Inspect, Reading};
+use crate::data::{Data, open_maze};
+use crate::output::print;
+use crate::progress::Progress;
+use anyhow::{Result, bail};
+use driftless_world::files::FileKind;
+use driftless_world::statistics::Statistics;
+use problems::Problems;
+use std::path::Path;
+use std::process::ExitCode;
+use summary::Summary;
+
+/// Exit code of a file that can be read but should be looked at.
+const PROBLEMS_FOUND: u8 = 3;
+
+/// Prints the figures; exit code 3 if there are problems.
+pub fn run(wanted: &Inspect) -> Result<ExitCode> {
+    let kind = FileKind::of(&wanted.file)?;
+    if kind == FileKind::Maze {
+        return maze(wanted);
+    }
+    let summary = summarize(&wanted.file, kind, &wanted.reading, wanted.episodes)?;
+    let text = if wanted.json { serde_json::to_string_pretty(&summary)? + "\n" } else { summary.to_string() };
+    print(&text)?;
+    Ok(if summary.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(PROBLEMS_FOUND) })
+}
+
+/// Reads all episodes (or the first few) and gathers their figures and problems.
+pub fn summarize(path: &Path, kind: FileKind, reading: &Reading, most: Option<usize>) -> Result<Summary> {
+    let data = Data::open(path, reading)?;
+    let count = most.unwrap_or(data.len()).min(data.len());
+    if count == 0 {
+        bail!("{}: there is no episode to look at", path.display());
+    }
+    let mut statistics: Option<Statistics> = None;
+    let mut problems = Problems::new(&data);
+    let mut progress = Progress::new("inspect", "episodes", count);
+    let mut sample = None;
+    for index in 0..count {
+        match data.trajectory(index) {
+            Ok(episode) => {
+                let pose = (episode.states.width() == 3).then_some(2);
+                statistics.get_or_insert_with(|| Statistics::new(pose)).push(&episode);
+                problems.look(index, &episode);
+                if let Data::Pfnet(file) = &data {
+                    problems.look_at_odometry(index, file)?;
+                }
+                sample.get_or_insert(episode);
+            }
+            Err(error) => problems.unreadable(&error),
+        }
+        progress.advance(1);
+    }
+    progress.finish();
+    let (Some(statistics), Some(sample)) = (statistics, sample) else {
+        bail!("no episode can be read; the first problem: {}", problems.first());
+    };
+    let found = problems.found(&statistics);
+    Summary::new(path, kind, &data, &sample, &statistics, found)
+}
+
+fn maze(wanted: &Inspect) -> Result<ExitCode> {
+    let layout = open_maze(&wanted.file.to_string_lossy())?;
+    let [columns, rows] = layout.cells();
+    let [width, height] = layout.extent();
+    if wanted.json {
+        let value = serde_json::json!({
+            "file": wanted.file.display().to_string(), "kind": FileKind::Maze.to_string(),
+            "name": layout.name(), "cells": [columns, rows], "extent": [width, height],
+            "walls": layout.segments(),
+        });
+        print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
+    } else {
+        print(&format!(
+            "{}\n  what       {}\n  name       {}\n  cells      {columns} x {rows} of {} units\n  walls      {}\n\n{layout}",
+            wanted.file.display(),
+            FileKind::Maze,
+            layout.name(),
+            layout.cell(),
+            layout.segments().len(),
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,48 @@
+//! Printing results: a closed pipe (`driftless inspect ... | head`) is no error.
+
+use anyhow::Result;
+use std::io::{ErrorKind, Write};
+
+/// Prints text to standard output.
+pub fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// 12345678 as "12,345,678".
+pub fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A size in bytes as people write it.
+pub fn bytes(count: u64) -> String {
+    let count = count as f64;
+    match count {
+        ..1e3 => format!("{count:.0} bytes"),
+        ..1e6 => format!("{:.1} kB", count / 1e3),
+        ..1e9 => format!("{:.1} MB", count / 1e6),
+        _ => format!("{:.2} GB", count / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!([0, 999, 1000, 12_345_678].map(grouped), ["0", "999", "1,000", "12,345,678"]);
+        assert_eq!([7, 1500, 2_000_000].map(bytes), ["7 bytes", "1.5 kB", "2.0 MB"]);
+    }
+}

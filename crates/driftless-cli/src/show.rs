@@ -1,0 +1,176 @@
+//! `driftless show`: one episode as a picture.
+
+use crate::args::Show;
+use crate::data::{Data, open_maze};
+use crate::output::print;
+use anyhow::{Context, Result, bail};
+use driftless_report::path_picture::{Region, spread_steps};
+use driftless_report::{Background, Bounds, FramePick, Image, PathPicture};
+use driftless_world::files::pfnet::{HouseEpisode, HouseMaps, METRES_PER_PIXEL};
+use driftless_world::files::{FileKind, NewFile, Overwrite};
+use driftless_world::maze::Layout;
+use driftless_world::{Dataset, Observations, Pose, Trajectory};
+use std::io::Write;
+use std::path::Path;
+
+/// Draws and writes the picture.
+pub fn run(wanted: &Show) -> Result<()> {
+    if wanted.out.extension().is_none_or(|extension| extension != "png") {
+        bail!("--out {}: pictures are written as png; choose a name that ends in .png", wanted.out.display());
+    }
+    let overwrite = if wanted.force { Overwrite::Replace } else { Overwrite::Refuse };
+    // Created before the work, so that a bad name is found out at once.
+    let mut file = NewFile::create(&wanted.out, overwrite)?;
+    let picture = if FileKind::of(&wanted.file)? == FileKind::Maze {
+        bail!(
+            "{}: is the drawing of a maze, without an episode; make some with `driftless simulate {0} --out walk.npz`",
+            wanted.file.display()
+        )
+    } else {
+        picture(wanted)?
+    };
+    let png = picture.draw()?.to_png()?;
+    file.write_all(&png).with_context(|| format!("{}: cannot write", wanted.out.display()))?;
+    file.commit()?;
+    print(&format!("{}: {}\n", wanted.out.display(), picture.title))
+}
+
+fn picture(wanted: &Show) -> Result<PathPicture> {
+    let data = Data::open(&wanted.file, &wanted.reading)?;
+    if wanted.episode >= data.len() {
+        bail!(
+            "--episode {}: {} has {} episodes, numbered from 0",
+            wanted.episode,
+            wanted.file.display(),
+            data.len()
+        );
+    }
+    let name = wanted.file.file_name().unwrap_or_default().to_string_lossy();
+    let title = format!("{name}, episode {}", wanted.episode);
+    if let Data::Pfnet(file) = &data {
+        return house_picture(title, &file.get(wanted.episode)?, wanted.frames);
+    }
+    let episode = data.trajectory(wanted.episode)?;
+    let path = poses(&episode)?;
+    let layout = match &wanted.maze {
+        Some(name) => Some(open_maze(name)?),
+        None => data
+            .provenance()
+            .and_then(|provenance| provenance.maze)
+            .or_else(|| guess(&wanted.file, &data, &path)),
+    };
+    let subtitle =
+        layout.as_ref().map_or_else(|| "no map known; name one with --maze".into(), |l| l.name().to_owned());
+    let background = match &layout {
+        Some(layout) => maze_background(layout),
+        None => Background::Empty { bounds: Bounds::around(&path) },
+    };
+    let frames = frames(&episode, wanted.frames)?;
+    Ok(PathPicture { title, subtitle, background, path, frames, unit: data.unit().into() })
+}
+
+/// The path, if states have at least x and y.
+fn poses(episode: &Trajectory) -> Result<Vec<Option<Pose>>> {
+    if episode.states.width() < 2 {
+        bail!("states have {} numbers; a path needs at least x and y", episode.states.width());
+    }
+    let pose = |state: &[f32]| {
+        let number = |k: usize| state.get(k).copied().map_or(0.0, f64::from);
+        Pose::new(number(0), number(1), number(2))
+    };
+    Ok(episode.states.iter().map(|state| state.map(pose)).collect())
+}
+
+fn frames(episode: &Trajectory, count: usize) -> Result<Vec<FramePick>> {
+    let Observations::Images(images) = &episode.observations else { return Ok(Vec::new()) };
+    if !matches!(images.channels, 1 | 3 | 4) {
+        return Ok(Vec::new());
+    }
+    Ok(spread_steps(images.len(), count)
+        .into_iter()
+        .map(|step| FramePick::from_images(images, step))
+        .collect::<driftless_world::Result<_>>()?)
+}
+
+/// The built-in maze that a DPF file without provenance comes from: told by its name, as DPF's
+/// files are (nav01_train.npz), and only if the path stays inside.
+fn guess(file: &Path, data: &Data, path: &[Option<Pose>]) -> Option<Layout> {
+    if !matches!(data, Data::Dpf(_)) {
+        return None;
+    }
+    let name = file.file_name()?.to_string_lossy().to_lowercase();
+    let number =
+        (1..=3).find(|k| name.contains(&format!("nav0{k}")) || name.contains(&format!("maze{k}")))?;
+    let layout = Layout::built_in(&format!("maze{number}"))?;
+    let [width, height] = layout.extent();
+    let inside = |pose: &Pose| (0.0..=width).contains(&pose.x) && (0.0..=height).contains(&pose.y);
+    path.iter().flatten().all(inside).then_some(layout)
+}
+
+fn maze_background(layout: &Layout) -> Background {
+    let [width, height] = layout.extent();
+    let [columns, rows] = layout.cells();
+    let cell = layout.cell();
+    let mut regions = Vec::new();
+    for row in 0..rows {
+        for column in 0..columns {
+            let (x, y) = (column as f64 * cell, row as f64 * cell);
+            let bounds = Bounds { low: [x, y], high: [x + cell, y + cell] };
+            let surface = layout.surfaces()[layout.surface(column, row)];
+            // Rooms are told by their walls or by their floor, whichever is special.
+            let special = surface.letter != '.';
+            let colour = if special { surface.wall.colour } else { surface.floor.colour };
+            regions.push(Region { bounds, colour });
+        }
+    }
+    Background::Walls { width, height, segments: layout.segments(), regions }
+}
+
+fn house_picture(title: String, episode: &HouseEpisode, count: usize) -> Result<PathPicture> {
+    let pose = |state: &[f32; 3]| {
+        let [x, y, heading] = state.map(f64::from);
+        Some(Pose::new(x * METRES_PER_PIXEL, y * METRES_PER_PIXEL, heading))
+    };
+    let images = |step| -> Result<FramePick> {
+        let depth = episode.depth.as_ref().map(|depth| FramePick::from_images(depth, step)).transpose()?;
+        Ok(match &episode.rgb {
+            Some(rgb) => {
+                FramePick { depth: depth.map(|pick| pick.rgb), ..FramePick::from_images(rgb, step)? }
+            }
+            None => depth.context("an episode without images")?,
+        })
+    };
+    let [width, height] =
+        [episode.maps.width, episode.maps.height].map(|side| side as f64 * METRES_PER_PIXEL);
+    Ok(PathPicture {
+        title,
+        subtitle: format!("house on a map of {width:.1} x {height:.1} m"),
+        background: Background::Raster {
+            image: floor_plan(&episode.maps)?,
+            origin: [0.0, 0.0],
+            scale: METRES_PER_PIXEL,
+        },
+        path: episode.states.iter().map(pose).collect(),
+        frames: spread_steps(episode.len(), count).into_iter().map(images).collect::<Result<_>>()?,
+        unit: "m".into(),
+    })
+}
+
+/// Walls dark, doors in colour, rooms faintly told apart, outside grey.
+fn floor_plan(maps: &HouseMaps) -> Result<Image> {
+    let mut pixels = Vec::with_capacity(3 * maps.width * maps.height);
+    for y in 0..maps.height {
+        for x in 0..maps.width {
+            pixels.extend(match (maps.wall(x, y), maps.door(x, y), maps.room_id(x, y)) {
+                (1.., _, _) => [45, 48, 56],
+                (_, 1.., _) => [244, 205, 140],
+                (_, _, 0) => [226, 228, 232],
+                (_, _, room) => {
+                    let [r, g, b] = driftless_report::colour::category(usize::from(room));
+                    [r, g, b].map(|c| 230 + c / 10)
+                }
+            });
+        }
+    }
+    Ok(Image::new(maps.width, maps.height, pixels)?)
+}

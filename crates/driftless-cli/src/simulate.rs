@@ -1,0 +1,73 @@
+//! `driftless simulate`: episodes are made by all cores and written in order.
+
+mod house;
+mod maze;
+
+use crate::args::Simulate;
+use crate::output::{bytes, grouped, print};
+use crate::progress::Progress;
+use anyhow::{Result, bail};
+use driftless_world::files::Overwrite;
+use rayon::prelude::*;
+use std::path::Path;
+
+/// Makes the data set and reports what was written.
+pub fn run(wanted: &Simulate) -> Result<()> {
+    if wanted.episodes == 0 {
+        bail!("--episodes 0: a data set needs at least one episode");
+    }
+    if !(wanted.odometry_noise.is_finite() && (0.0..=10.0).contains(&wanted.odometry_noise)) {
+        bail!("--odometry-noise {}: must be a share from 0 to 10", wanted.odometry_noise);
+    }
+    let (frames, seconds) =
+        if wanted.world == "house" { house::simulate(wanted)? } else { maze::simulate(wanted)? };
+    report(&wanted.out, wanted.episodes, frames, seconds)
+}
+
+fn report(out: &Path, episodes: usize, frames: u64, seconds: f64) -> Result<()> {
+    let size = std::fs::metadata(out).map(|metadata| metadata.len()).unwrap_or_default();
+    print(&format!(
+        "{}: {} episodes, {} frames, {}, in {seconds:.1} s ({} frames a second)\n",
+        out.display(),
+        grouped(episodes),
+        grouped(frames as usize),
+        bytes(size),
+        grouped((frames as f64 / seconds) as usize)
+    ))
+}
+
+fn overwrite(force: bool) -> Overwrite {
+    if force { Overwrite::Replace } else { Overwrite::Refuse }
+}
+
+/// Makes `count` items on all cores while the previous ones are being written, in order, so that
+/// neither the disk nor the cores wait, and memory holds only two handfuls of items.
+fn produce<T: Send>(
+    count: usize,
+    make: impl Fn(usize) -> driftless_world::Result<T> + Sync,
+    mut write: impl FnMut(T) -> driftless_world::Result<()> + Send,
+    mut progress: Progress,
+    frames: usize,
+) -> Result<(u64, f64)> {
+    let handful = 8 * rayon::current_num_threads();
+    let range = |first: usize| first..(first + handful).min(count);
+    let make_all = |first: usize| range(first).into_par_iter().map(&make).collect::<Vec<_>>();
+    let mut ready = make_all(0);
+    let mut next = handful;
+    while !ready.is_empty() {
+        let (written, made) = rayon::join(
+            || {
+                for item in std::mem::take(&mut ready) {
+                    write(item?)?;
+                    progress.advance(frames);
+                }
+                driftless_world::Result::Ok(())
+            },
+            || if next < count { make_all(next) } else { Vec::new() },
+        );
+        written?;
+        ready = made;
+        next += handful;
+    }
+    Ok(progress.finish())
+}

@@ -1,0 +1,93 @@
+//! Houses, as PF-net's tfrecords.
+
+use super::{overwrite, produce};
+use crate::args::{Format, HouseSplit, Simulate, Size, Steering};
+use crate::progress::Progress;
+use anyhow::{Result, bail};
+use driftless_world::files::pfnet::{self, PfnetWriter};
+use driftless_world::house::{HouseWorld, Split};
+use driftless_world::random::Random;
+use std::sync::Mutex;
+
+/// Tells the odometry noise of an episode from its walk.
+const NOISE_SEED: u64 = 0x6e6f_6973_6521;
+
+/// Writes the data set; returns frames and seconds.
+///
+/// Episodes are spread evenly over the houses, house after house: a reader that wants them mixed
+/// shuffles records anyway.
+pub fn simulate(wanted: &Simulate) -> Result<(u64, f64)> {
+    let split = match wanted.split {
+        HouseSplit::Train => Split::Train,
+        HouseSplit::Valid => Split::Valid,
+        HouseSplit::Test => Split::Test,
+    };
+    let steps = wanted.steps.unwrap_or(if wanted.split == HouseSplit::Train { 25 } else { 100 });
+    let houses = wanted.houses.unwrap_or(wanted.episodes.div_ceil(4)).min(wanted.episodes);
+    check(wanted, steps, houses)?;
+    let Size { width, height } = wanted.size.unwrap_or(Size { width: 56, height: 56 });
+    let camera = HouseWorld::camera(width, height);
+    let mut writer = PfnetWriter::create(&wanted.out, overwrite(wanted.force))?;
+    let built = Built::default();
+    let done = produce(
+        wanted.episodes,
+        |number| {
+            let house = (number as u128 * houses as u128 / wanted.episodes as u128) as usize;
+            let world = built.house(house, || HouseWorld::new(wanted.seed, split, house as u64))?;
+            let mut episode = world.episode(steps, number as u64, camera);
+            let mut random = Random::stream(wanted.seed ^ NOISE_SEED, number as u64);
+            for number in episode.odometry.iter_mut().flatten() {
+                *number *= (1.0 + wanted.odometry_noise * random.normal()) as f32;
+            }
+            pfnet::encode(&episode)
+        },
+        |record| writer.push_encoded(&record),
+        Progress::new("simulate", "frames", wanted.episodes.saturating_mul(steps)),
+        steps,
+    )?;
+    writer.commit()?;
+    Ok(done)
+}
+
+fn check(wanted: &Simulate, steps: usize, houses: usize) -> Result<()> {
+    if steps == 0 || houses == 0 {
+        bail!("--steps and --houses must be at least 1");
+    }
+    if !matches!(wanted.format, None | Some(Format::Pfnet)) {
+        bail!("--format: houses are written as pfnet, the only layout with floor maps");
+    }
+    if wanted.policy != Steering::Wander {
+        bail!("--policy is for mazes; houses have PF-net's walk");
+    }
+    if wanted.compress {
+        bail!("--compress is for npz files; the images in tfrecords are compressed anyway");
+    }
+    Ok(())
+}
+
+/// Houses built lately: episodes of one house follow each other, so a few suffice.
+#[derive(Default)]
+struct Built(Mutex<Vec<(usize, std::sync::Arc<HouseWorld>)>>);
+
+impl Built {
+    fn house(
+        &self,
+        number: usize,
+        build: impl FnOnce() -> driftless_world::Result<HouseWorld>,
+    ) -> driftless_world::Result<std::sync::Arc<HouseWorld>> {
+        let known = |houses: &[(usize, std::sync::Arc<HouseWorld>)]| {
+            houses.iter().find(|(built, _)| *built == number).map(|(_, world)| world.clone())
+        };
+        if let Some(world) = known(&self.0.lock().expect("no thread panicked")) {
+            return Ok(world);
+        }
+        // Built outside the lock: two threads may build the same house, to the same bytes.
+        let world = std::sync::Arc::new(build()?);
+        let mut houses = self.0.lock().expect("no thread panicked");
+        if houses.len() >= 2 * rayon::current_num_threads() {
+            houses.remove(0);
+        }
+        houses.push((number, world.clone()));
+        Ok(world)
+    }
+}

@@ -1,0 +1,94 @@
+//! Mazes, as DPF's npz or the plain npz.
+
+use super::{overwrite, produce};
+use crate::args::{Format, Simulate, Size, Steering};
+use crate::data::open_maze;
+use crate::progress::Progress;
+use anyhow::{Result, bail};
+use driftless_world::files::dpf::DpfWriter;
+use driftless_world::files::log::LogWriter;
+use driftless_world::files::provenance::Provenance;
+use driftless_world::files::zip::Method;
+use driftless_world::maze::{MazeWorld, Policy};
+use driftless_world::random::Random;
+
+/// Tells the odometry noise of an episode from its walk.
+const NOISE_SEED: u64 = 0x6e6f_6973_6521;
+
+/// Writes the data set; returns frames and seconds.
+pub fn simulate(wanted: &Simulate) -> Result<(u64, f64)> {
+    let steps = wanted.steps.unwrap_or(100);
+    if steps < 2 {
+        bail!("--steps {steps}: an episode needs at least two steps, the first action leads into the second");
+    }
+    if wanted.houses.is_some() {
+        bail!("--houses is for the world `house`");
+    }
+    let Size { width, height } = wanted.size.unwrap_or(Size { width: 32, height: 32 });
+    let mut world = MazeWorld::new(open_maze(&wanted.world)?, width, height);
+    let (policy, name) = match wanted.policy {
+        Steering::Wander => (Policy::Wander, "wander"),
+        Steering::Plan => (Policy::Plan, "plan"),
+        Steering::Mix => (Policy::Mix, "mix"),
+    };
+    world.policy = policy;
+    let comment = Provenance {
+        made_by: concat!("driftless ", env!("CARGO_PKG_VERSION")).into(),
+        world: Some(world.layout().name().into()),
+        seed: Some(wanted.seed),
+        policy: Some(name.into()),
+        steps: Some(steps),
+        odometry_noise: Some(wanted.odometry_noise),
+        maze: Some(world.layout().clone()),
+    }
+    .to_string();
+    match wanted.format.unwrap_or(Format::Dpf) {
+        Format::Dpf => write_dpf(wanted, &world, steps, &comment),
+        Format::Log => write_log(wanted, &world, steps, &comment),
+        Format::Pfnet => bail!("--format pfnet is for houses: its records need floor maps"),
+        Format::Csv => bail!("--format csv holds vectors, not images; use dpf or log"),
+    }
+}
+
+fn method(wanted: &Simulate) -> Method {
+    if wanted.compress { Method::Deflated } else { Method::Stored }
+}
+
+fn progress(wanted: &Simulate, steps: usize) -> Progress {
+    Progress::new("simulate", "frames", wanted.episodes.saturating_mul(steps))
+}
+
+fn write_dpf(wanted: &Simulate, world: &MazeWorld, steps: usize, comment: &str) -> Result<(u64, f64)> {
+    if wanted.odometry_noise > 0.0 {
+        bail!(
+            "--odometry-noise: DPF's layout stores poses, not odometry; noise is added when it is read. \
+             Use --format log to store noisy odometry"
+        );
+    }
+    let mut writer = DpfWriter::create(&wanted.out, overwrite(wanted.force), method(wanted), comment)?;
+    let done = produce(
+        wanted.episodes,
+        |number| Ok(world.episode(wanted.seed, number, steps).into_recording()),
+        |recording| writer.push(&recording),
+        progress(wanted, steps),
+        steps,
+    )?;
+    writer.finish()?;
+    Ok(done)
+}
+
+fn write_log(wanted: &Simulate, world: &MazeWorld, steps: usize, comment: &str) -> Result<(u64, f64)> {
+    let mut writer = LogWriter::create(&wanted.out, overwrite(wanted.force), method(wanted), comment)?;
+    let done = produce(
+        wanted.episodes,
+        |number| {
+            let mut random = Random::stream(wanted.seed ^ NOISE_SEED, number as u64);
+            world.episode(wanted.seed, number, steps).into_trajectory(wanted.odometry_noise, &mut random)
+        },
+        |trajectory| writer.push(&trajectory),
+        progress(wanted, steps),
+        steps,
+    )?;
+    writer.finish()?;
+    Ok(done)
+}
