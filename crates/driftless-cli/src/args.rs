@@ -93,7 +93,7 @@ pub struct Simulate {
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     pub odometry_noise: f64,
 
-    /// Number of distinct houses [default: one for every 4 episodes]
+    /// Number of distinct houses [default: one for every 10 episodes]
     #[arg(long)]
     pub houses: Option<usize>,
 

@@ -9,7 +9,7 @@ use driftless_report::{Background, Bounds, FramePick, Image, PathPicture};
 use driftless_world::files::pfnet::{HouseEpisode, HouseMaps, METRES_PER_PIXEL};
 use driftless_world::files::{FileKind, NewFile, Overwrite};
 use driftless_world::maze::Layout;
-use driftless_world::{Dataset, Observations, Pose, Trajectory};
+use driftless_world::{Dataset, Images, Observations, Pixels, Pose, Trajectory};
 use std::io::Write;
 use std::path::Path;
 
@@ -131,8 +131,13 @@ fn house_picture(title: String, episode: &HouseEpisode, count: usize) -> Result<
         let [x, y, heading] = state.map(f64::from);
         Some(Pose::new(x * METRES_PER_PIXEL, y * METRES_PER_PIXEL, heading))
     };
+    // As numbers, depths are stretched between the nearest and the farthest: bytes would be dark.
+    let depth = episode.depth.as_ref().map(|depth| Images {
+        pixels: Pixels::Floats((0..depth.pixels.len()).map(|i| depth.pixels.get(i)).collect()),
+        ..*depth
+    });
     let images = |step| -> Result<FramePick> {
-        let depth = episode.depth.as_ref().map(|depth| FramePick::from_images(depth, step)).transpose()?;
+        let depth = depth.as_ref().map(|depth| FramePick::from_images(depth, step)).transpose()?;
         Ok(match &episode.rgb {
             Some(rgb) => {
                 FramePick { depth: depth.map(|pick| pick.rgb), ..FramePick::from_images(rgb, step)? }

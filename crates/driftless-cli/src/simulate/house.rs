@@ -23,7 +23,7 @@ pub fn simulate(wanted: &Simulate) -> Result<(u64, f64)> {
         HouseSplit::Test => Split::Test,
     };
     let steps = wanted.steps.unwrap_or(if wanted.split == HouseSplit::Train { 25 } else { 100 });
-    let houses = wanted.houses.unwrap_or(wanted.episodes.div_ceil(4)).min(wanted.episodes);
+    let houses = wanted.houses.unwrap_or(wanted.episodes.div_ceil(10)).min(wanted.episodes);
     check(wanted, steps, houses)?;
     let Size { width, height } = wanted.size.unwrap_or(Size { width: 56, height: 56 });
     let camera = HouseWorld::camera(width, height);

@@ -15,6 +15,8 @@ const LARGEST: f64 = 200.0;
 const GAPS: [f64; 2] = [20.0, 56.0];
 /// Room for number and step above a frame.
 const HEADER: f64 = 42.0;
+/// Between a frame's number and its step.
+const CAPTION_GAP: f64 = 9.0;
 /// Between colours and depth.
 const BETWEEN: f64 = 8.0;
 
@@ -33,14 +35,17 @@ pub(super) struct Strip<'a> {
 impl<'a> Strip<'a> {
     /// Distributes the frames over rows of `width` pixels.
     pub(super) fn plan(frames: &'a [FramePick], width: f64) -> Self {
+        let caption =
+            frames.iter().enumerate().fold(0.0, |most: f64, (i, frame)| most.max(caption_width(i, frame)));
+        let fitting = (((width + GAPS[0]) / (caption + GAPS[0])) as usize).clamp(1, COLUMNS);
         // Rows of equal length look better than a full row and a rest.
-        let rows = frames.len().div_ceil(COLUMNS).max(1);
+        let rows = frames.len().div_ceil(fitting).max(1);
         let columns = frames.len().div_ceil(rows).max(1);
         let cell = ((width + GAPS[0]) / columns as f64 - GAPS[0]).floor().min(LARGEST);
         let sizes = |image: &Image| fitted(image, cell);
         let colours = frames.iter().map(|frame| sizes(&frame.rgb));
         let depths = frames.iter().filter_map(|frame| frame.depth.as_ref().map(sizes));
-        let widest = colours.clone().chain(depths.clone()).fold(1.0, |most: f64, size| most.max(size[0]));
+        let widest = colours.clone().chain(depths.clone()).fold(caption, |most: f64, size| most.max(size[0]));
         let gap = ((width - columns as f64 * widest) / (columns.max(2) - 1) as f64).clamp(GAPS[0], GAPS[1]);
         Self {
             frames,
@@ -70,8 +75,7 @@ impl<'a> Strip<'a> {
             let centre = [x + half, y + BADGE];
             badge::draw(canvas, centre, i + 1, colour::time(moment(frame.step, last)));
             let baseline = centre[1] + (CAP_HEIGHT * LABEL.scale) as f64 / 2.0;
-            let words = format!("step {}", frame.step);
-            LABEL.draw(canvas, &words, [x + 2.0 * half + 9.0, baseline], Align::Left);
+            LABEL.draw(canvas, &caption(frame), [x + 2.0 * half + CAPTION_GAP, baseline], Align::Left);
             self.draw_image(canvas, &frame.rgb, x, y + HEADER);
             if let Some(depth) = &frame.depth {
                 self.draw_image(canvas, depth, x, y + HEADER + self.colours + BETWEEN);
@@ -85,6 +89,15 @@ impl<'a> Strip<'a> {
         canvas.blit(image, area);
         canvas.frame(area.grown(1.0), 1.0, HAIRLINE);
     }
+}
+
+fn caption(frame: &FramePick) -> String {
+    format!("step {}", frame.step)
+}
+
+/// Width of the line above frame number `i`.
+fn caption_width(i: usize, frame: &FramePick) -> f64 {
+    2.0 * badge::half_width(i + 1) + CAPTION_GAP + LABEL.width(&caption(frame)) as f64
 }
 
 /// The size of an image in a square of side `cell`: a whole multiple of its own if it is enlarged,
@@ -114,8 +127,14 @@ mod tests {
         let rgb = Image::from_grey(32, 32, &[0; 1024]).unwrap();
         for count in 0..=48 {
             let frames = vec![FramePick { step: 0, rgb: rgb.clone(), depth: Some(rgb.clone()) }; count];
+            for width in [1188.0, 640.0, 200.0] {
+                let strip = Strip::plan(&frames, width);
+                let captions = frames.iter().enumerate().map(|(i, frame)| caption_width(i, frame));
+                let widest = captions.fold(fitted(&rgb, strip.cell)[0], f64::max);
+                assert!((strip.columns - 1) as f64 * strip.pitch + widest <= width, "{count} in {width}");
+                assert!(strip.columns == 1 || strip.pitch >= widest + GAPS[0] - 1.0, "{count} in {width}");
+            }
             let strip = Strip::plan(&frames, 1188.0);
-            assert!((strip.columns - 1) as f64 * strip.pitch + 128.0 <= 1188.0, "{count}");
             assert!(strip.height() >= 0.0 && (count > 0) == (strip.height() > 0.0));
         }
     }

@@ -11,7 +11,7 @@ use crate::render::{self, Grid, Light, Material, MaterialId, Scene, SceneBuilder
 use std::collections::BTreeMap;
 
 /// Side of the squares in which the renderer looks up solids.
-const LOOKUP: f32 = 0.5;
+const LOOKUP: f32 = 1.0;
 /// Side of the squares of floor and ceiling; walls are at least as thick, and hide their borders.
 const TILE: f64 = 0.1;
 /// Texels of large surfaces and of furniture.

@@ -46,7 +46,7 @@ impl Pattern {
         match self {
             Self::Blocks => {
                 let (tone, joint) = blocks(u, v, 5);
-                (tone * (0.55 + 0.45 * joint) * grain, glow_lines(u, v, 4) * 0.35)
+                (tone * (0.62 + 0.38 * joint) * grain, glow_lines(u, v, 4) * 0.4)
             }
             Self::Circuits => {
                 let (tone, joint) = blocks(u, v, 4);
@@ -102,8 +102,14 @@ fn to_border(at: f32, low: f32, high: f32) -> f32 {
 
 /// Courses of unequal blocks: tone of the block, and darkness of the joint around it.
 fn blocks(u: f32, v: f32, courses: u32) -> (f32, f32) {
-    let course = ((v * courses as f32) as u32).min(courses - 1);
-    let (low, high) = (course as f32 / courses as f32, (course + 1) as f32 / courses as f32);
+    // Courses of unequal height: each border is moved by up to a third of a course.
+    let border = |k: u32| match k {
+        0 => 0.0,
+        k if k == courses => 1.0,
+        k => (k as f32 + 0.66 * (lattice(k, courses, 8) - 0.5)) / courses as f32,
+    };
+    let course = (1..courses).rev().find(|&k| border(k) <= v).unwrap_or(0);
+    let (low, high) = (border(course), border(course + 1));
     // Two or three blocks a course, cut at lengths that differ from course to course.
     let cuts = 2 + (lattice(course, 0, 5) * 2.0) as u32;
     let cut = |k: u32| (k as f32 + 0.7 * (lattice(course, k % cuts, 6) - 0.5)) / cuts as f32;

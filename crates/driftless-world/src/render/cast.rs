@@ -84,8 +84,9 @@ impl Ray {
 
 impl Scene {
     /// Collects into `found` what `ray` crosses, sorted by depth, until a solid reaches from floor
-    /// to ceiling or the plan ends (Amanatides & Woo 1987: square after square).
-    pub(super) fn cast(&self, ray: &Ray, found: &mut Vec<Crossing>) {
+    /// to ceiling or the plan ends (Amanatides & Woo 1987: square after square). What is entered
+    /// beyond `limit` need not be found.
+    pub(super) fn cast(&self, ray: &Ray, limit: f32, found: &mut Vec<Crossing>) {
         found.clear();
         let index = &self.index;
         let mut square = [0, 1].map(|k| (ray.origin[k] / index.cell).floor() as i32);
@@ -95,9 +96,9 @@ impl Scene {
             let border = (square[k] + i32::from(step[k] > 0)) as f32 * index.cell;
             if ray.direction[k] == 0.0 { f32::INFINITY } else { (border - ray.origin[k]) / ray.direction[k] }
         });
-        let limit = [index.columns as i32, index.rows as i32];
+        let squares = [index.columns as i32, index.rows as i32];
         let mut entered = 0.0;
-        while (0..2).all(|k| square[k] >= 0 && square[k] < limit[k]) {
+        while entered < limit && (0..2).all(|k| square[k] >= 0 && square[k] < squares[k]) {
             let axis = usize::from(next[1] < next[0]);
             let left = next[axis];
             if self.cast_in_square(ray, square, (entered, left), found) {
@@ -130,7 +131,7 @@ impl Scene {
             {
                 continue;
             }
-            if solid.bottom <= self.floor_height && solid.top >= self.ceiling_height {
+            if self.hides_all_behind(solid.bottom, solid.top) {
                 hidden_beyond = hidden_beyond.min(crossing.near);
             }
             let place = first + found[first..].partition_point(|other| other.near <= crossing.near);

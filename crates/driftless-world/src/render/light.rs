@@ -31,7 +31,7 @@ impl Light {
     /// Ambient occlusion on the plan: a place is darker the more of its surroundings within
     /// `reach` is wall. `darkest` is the brightness of a place that sees nothing but wall.
     pub fn bake(scene: &Scene, cell: f32, reach: f32, darkest: f32) -> Self {
-        const DIRECTIONS: usize = 32;
+        const DIRECTIONS: usize = 16;
         let [width, height] = scene.extent();
         let (columns, rows) = ((width / cell).ceil() as usize, (height / cell).ceil() as usize);
         let mut found = Vec::new();
@@ -41,8 +41,9 @@ impl Light {
             let mut open = 0.0;
             for direction in 0..DIRECTIONS {
                 let angle = (direction as f32 + 0.5) * std::f32::consts::TAU / DIRECTIONS as f32;
-                scene.cast(&Ray { origin, direction: [angle.cos(), angle.sin()] }, &mut found);
-                let distance = found.last().map_or(reach, |crossing| crossing.near);
+                scene.cast(&Ray { origin, direction: [angle.cos(), angle.sin()] }, reach, &mut found);
+                let wall = found.last().filter(|last| scene.hides_all_behind(last.bottom, last.top));
+                let distance = wall.map_or(reach, |wall| wall.near);
                 open += distance.min(reach) / reach / DIRECTIONS as f32;
             }
             values.push(darkest + (1.0 - darkest) * open);

@@ -206,6 +206,11 @@ impl Scene {
         Self { light, ..self }
     }
 
+    /// True if a solid from `bottom` to `top` reaches from floor to ceiling.
+    pub(super) fn hides_all_behind(&self, bottom: f32, top: f32) -> bool {
+        bottom <= self.floor_height && top >= self.ceiling_height
+    }
+
     /// The plan's extent.
     pub fn extent(&self) -> [f32; 2] {
         [self.index.columns as f32 * self.index.cell, self.index.rows as f32 * self.index.cell]

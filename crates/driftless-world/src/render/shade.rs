@@ -98,7 +98,7 @@ impl<'a> Renderer<'a> {
 
     fn cast(&mut self, eye: Eye, column: f32) -> Ray {
         let ray = Ray { origin: [eye.x, eye.y], direction: self.camera.direction(eye.heading, column) };
-        self.scene.cast(&ray, &mut self.crossings);
+        self.scene.cast(&ray, FAR, &mut self.crossings);
         ray
     }
 
@@ -160,7 +160,7 @@ impl<'a> Renderer<'a> {
     /// that see it: those before see the ceiling, those behind the floor.
     fn bare_wall(&self, eye_height: f32, sights: &[Sight]) -> Option<Range<usize>> {
         let [wall] = self.crossings.as_slice() else { return None };
-        if wall.bottom > self.scene.floor_height || wall.top < self.scene.ceiling_height {
+        if !self.scene.hides_all_behind(wall.bottom, wall.top) {
             return None;
         }
         let above = (self.scene.ceiling_height - eye_height) / wall.near;

@@ -135,14 +135,11 @@ fn halve(level: &[[f32; 3]], side: usize) -> Vec<[f32; 3]> {
 /// Smooth repeating noise in [0, 1]: random values on a grid of `cells` x `cells` points a tile,
 /// interpolated. The same arguments give the same noise for ever.
 pub fn noise(u: f32, v: f32, cells: u32, seed: u32) -> f32 {
-    let (x, y) = (u * cells as f32, v * cells as f32);
-    let (column, row) = (x.floor(), y.floor());
+    let (x, y) = (u.rem_euclid(1.0) * cells as f32, v.rem_euclid(1.0) * cells as f32);
+    let (column, row) = (x as u32, y as u32);
     let smooth = |t: f32| t * t * (3.0 - 2.0 * t);
-    let (fx, fy) = (smooth(x - column), smooth(y - row));
-    let value = |dx: i32, dy: i32| {
-        let wrapped = |at: f32, d: i32| (at as i32 + d).rem_euclid(cells as i32) as u32;
-        lattice(wrapped(column, dx), wrapped(row, dy), seed)
-    };
+    let (fx, fy) = (smooth(x - column as f32), smooth(y - row as f32));
+    let value = |dx: u32, dy: u32| lattice((column + dx) % cells, (row + dy) % cells, seed);
     let top = value(0, 0) * (1.0 - fx) + value(1, 0) * fx;
     let bottom = value(0, 1) * (1.0 - fx) + value(1, 1) * fx;
     top * (1.0 - fy) + bottom * fy
