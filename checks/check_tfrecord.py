@@ -23,7 +23,7 @@ import numpy as np
 from PIL import Image
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RUN = ["cargo", "run", "--quiet", "--package", "driftless-world", "--example", "tfrecord_check", "--"]
+RUN = ["cargo", "run", "--release", "--quiet", "--package", "driftless-world", "--example", "tfrecord_check", "--"]
 
 
 def crc_table():
