@@ -2,7 +2,7 @@
 //!
 //! Every world here is *two and a half dimensional*: solids stand on a plan and have a bottom and
 //! a top. So one ray in the plan answers a whole image column: it collects the solids it crosses
-//! ([`cast`]), and each pixel of the column then needs only comparisons of heights ([`shade`]).
+//! (`cast`), and each pixel of the column then needs only comparisons of heights (`shade`).
 //! That is exact perspective for walls, floor, ceiling and furniture, at a few nanoseconds a
 //! sample.
 //!

@@ -19,10 +19,10 @@
 //! faces that look into the cell), cells without a letter have the surface `.`. `name`, `cell` and
 //! `sky` may be left out. The outer wall must be closed.
 
+mod printed;
+
 use super::layout::{Finish, Layout, Surface};
-use super::pattern::Pattern;
 use crate::error::{Error, Result};
-use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 /// More cells than this along an axis is surely not a maze somebody drew.
@@ -218,47 +218,6 @@ fn parse_colour(words: &[&str]) -> Result<[u8; 3]> {
     <[u8; 3]>::try_from(numbers).ok().filter(|_| words.len() == 3).ok_or_else(|| {
         Error::new(format!("\"{}\" is not a colour: three numbers from 0 to 255", words.join(" ")))
     })
-}
-
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl fmt::Display for Finish {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [r, g, b] = self.colour;
-        write!(f, "{} {r} {g} {b}", self.pattern)
-    }
-}
-
-impl fmt::Display for Layout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [r, g, b] = self.sky;
-        writeln!(f, "name {}\ncell {}\nsky {r} {g} {b}", self.name, self.cell)?;
-        for surface in &self.surfaces {
-            writeln!(f, "surface {} wall {} floor {}", surface.letter, surface.wall, surface.floor)?;
-        }
-        writeln!(f)?;
-        for y in (0..=self.rows).rev() {
-            let walls = &self.level[y * self.columns..(y + 1) * self.columns];
-            let drawn: String = walls.iter().map(|&wall| if wall { "+---" } else { "+   " }).collect();
-            writeln!(f, "{drawn}+")?;
-            if let Some(row) = y.checked_sub(1) {
-                let mut line = String::new();
-                for x in 0..=self.columns {
-                    line.push(if self.upright[row * (self.columns + 1) + x] { '|' } else { ' ' });
-                    if x < self.columns {
-                        let letter = self.surfaces[self.surface(x, row)].letter;
-                        write!(line, " {} ", if letter == '.' { ' ' } else { letter })?;
-                    }
-                }
-                writeln!(f, "{line}")?;
-            }
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,137 @@
+//! Options of `driftless simulate`.
+
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Options of `simulate`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  driftless simulate maze1 --episodes 1000 --seed 1 --out nav01_train.npz
+  driftless simulate my.maze --size 64x48 --policy plan --out mine.npz
+  driftless simulate maze2 --format log --odometry-noise 0.1 --out noisy.npz
+  driftless simulate house --episodes 200 --steps 25 --split train --out train.tfrecords")]
+pub struct Simulate {
+    /// maze1, maze2, maze3, house, or a file with the drawing of a maze
+    pub world: String,
+
+    /// Where to write the data
+    #[arg(long, short, value_name = "FILE")]
+    pub out: PathBuf,
+
+    /// Number of episodes
+    #[arg(long, short = 'n', default_value_t = 100)]
+    pub episodes: usize,
+
+    /// Recorded steps of an episode [default: 100; houses: 25, or 100 for valid and test]
+    #[arg(long, short = 't')]
+    pub steps: Option<usize>,
+
+    /// Names the data set: the same seed gives the same bytes
+    #[arg(long, short, default_value_t = 0)]
+    pub seed: u64,
+
+    /// Size of the images, as 32 or 64x48 (width x height) [default: 32; houses: 56]
+    #[arg(long)]
+    pub size: Option<Size>,
+
+    /// Replace the file if it exists
+    #[arg(long, short)]
+    pub force: bool,
+
+    /// Layout of the file [default: dpf for mazes, pfnet for houses]
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
+
+    /// Compress the arrays of npz files (smaller, slower to read in random order)
+    #[arg(long)]
+    pub compress: bool,
+
+    /// Who steers through a maze
+    #[arg(long, value_enum, default_value_t = Steering::Wander)]
+    pub policy: Steering,
+
+    /// Multiply each odometry number by N(1, this²); for layouts that store odometry (log, pfnet)
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    pub odometry_noise: f64,
+
+    /// Number of distinct houses [default: one for every 10 episodes]
+    #[arg(long)]
+    pub houses: Option<usize>,
+
+    /// Which of three disjoint sets of houses
+    #[arg(long, value_enum, default_value_t = HouseSplit::Train)]
+    pub split: HouseSplit,
+}
+
+/// Width and height of images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Columns.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+}
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (width, height) = text.split_once('x').unwrap_or((text, text));
+        let side = |text: &str| text.parse().ok().filter(|side| (1..=2048).contains(side));
+        match (side(width), side(height)) {
+            (Some(width), Some(height)) => Ok(Self { width, height }),
+            _ => Err("write 32 or 64x48, with sides from 1 to 2048".into()),
+        }
+    }
+}
+
+/// Layouts that can be written.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// DPF's npz: pose, vel, rgbd
+    Dpf,
+    /// The plain npz: observations, actions, poses, lengths
+    Log,
+    /// PF-net's tfrecords, with floor maps
+    Pfnet,
+    /// PyDPF's csv, for vector observations
+    Csv,
+}
+
+/// Who steers.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steering {
+    /// Random arcs, turning away from walls
+    Wander,
+    /// Shortest ways to random places
+    Plan,
+    /// Half of the episodes each
+    Mix,
+}
+
+/// Disjoint sets of houses.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HouseSplit {
+    /// For training
+    Train,
+    /// For choosing
+    Valid,
+    /// For the final test
+    Test,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_checked() {
+        assert_eq!("32".parse(), Ok(Size { width: 32, height: 32 }));
+        assert_eq!("64x48".parse(), Ok(Size { width: 64, height: 48 }));
+        for wrong in ["", "0", "x", "3x", "9999", "-3", "64x48x3"] {
+            assert!(wrong.parse::<Size>().is_err(), "{wrong}");
+        }
+    }
+}
