@@ -77,7 +77,7 @@ fn what_is_written_is_read() {
         }
         assert!(DpfWriter::create(&path, Overwrite::Refuse, Method::Stored, "").is_err());
     }
-    let (plain, again) = (folder.join("false.npz"), folder.join("again.npz"));
+    let (plain, again) = (folder.join("Stored.npz"), folder.join("again.npz"));
     write(&again, 3, Method::Stored);
     assert_eq!(std::fs::read(plain).unwrap(), std::fs::read(again).unwrap(), "same data, same bytes");
     std::fs::remove_dir_all(folder).unwrap();
@@ -240,7 +240,11 @@ fn the_writer_refuses_episodes_that_do_not_fit() {
     assert!(writer.push(&short).unwrap_err().to_string().contains("equally many steps"));
     let mut small = recording(1);
     small.images.height = 4;
-    assert!(writer.push(&small).unwrap_err().to_string().contains("4 x 9 x 4"));
+    assert!(writer.push(&small).unwrap_err().to_string().contains("12 images"));
+    small.images.pixels = Pixels::Bytes(vec![0; STEPS * 4 * 9 * 4]);
+    assert!(writer.push(&small).unwrap_err().to_string().contains("images of the same size"));
+    small.images.channels = 2;
+    assert!(writer.push(&small).unwrap_err().to_string().contains("4 x 9 x 2"));
     drop(writer);
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "nothing half-written stays");
     std::fs::remove_dir_all(folder).unwrap();
