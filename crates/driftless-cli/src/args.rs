@@ -4,8 +4,7 @@ mod simulate;
 
 pub use simulate::{Format, HouseSplit, Simulate, Size, Steering};
 
-use clap::{Args, Parser, Subcommand};
-use std::num::NonZeroUsize;
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// Worlds and data for differentiable particle filters that learn from few labels.
@@ -15,7 +14,7 @@ use std::path::PathBuf;
     version,
     max_term_width = 100,
     after_help = "\
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 `inspect` found problems.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 `inspect` found problems, 130 interrupted.
 
 Start with: driftless demo"
 )]
@@ -25,8 +24,8 @@ pub struct Arguments {
     pub verb: Verb,
 
     /// Number of threads [default: one per core]; results do not depend on it
-    #[arg(long, global = true, value_name = "N")]
-    pub threads: Option<NonZeroUsize>,
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
+    pub threads: Option<u16>,
 }
 
 /// The verbs.
@@ -96,8 +95,8 @@ pub struct Show {
     pub out: PathBuf,
 
     /// How many frames to show
-    #[arg(long, default_value_t = 8)]
-    pub frames: usize,
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u8).range(0..=48))]
+    pub frames: u8,
 
     /// The maze to draw the path on: maze1, maze2, maze3 or a drawing [default: found out from the file]
     #[arg(long)]
@@ -112,6 +111,15 @@ pub struct Show {
     pub reading: Reading,
 }
 
+/// Layouts that data can be converted to.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The plain npz: observations, actions, poses, lengths
+    Log,
+    /// PyDPF's csv, for vector observations
+    Csv,
+}
+
 /// Options of `convert`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -120,14 +128,14 @@ Examples:
   driftless convert mine.npz --to csv --out mine.csv
 
 Converting a DPF file gives what DPF's loader gives: the first step of each episode only serves
-the first action, headings are radians, images are RGB.")]
+the first action, and headings are radians. A depth channel is kept, unless --rgb-only.")]
 pub struct Convert {
     /// A data file
     pub file: PathBuf,
 
-    /// Layout to write: log or csv
+    /// Layout to write
     #[arg(long, value_enum)]
-    pub to: Format,
+    pub to: Target,
 
     /// Where to write
     #[arg(long, short, value_name = "FILE")]
@@ -136,6 +144,10 @@ pub struct Convert {
     /// Compress the arrays of npz files
     #[arg(long)]
     pub compress: bool,
+
+    /// Leave out the depth channel of DPF files, as DPF's own loader does
+    #[arg(long)]
+    pub rgb_only: bool,
 
     /// Replace the file if it exists
     #[arg(long, short)]

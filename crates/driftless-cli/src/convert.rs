@@ -1,10 +1,12 @@
 //! `driftless convert`: a data file in another layout, as a trainer would see it.
 
-use crate::args::{Convert, Format};
+use crate::args::{Convert, Target};
 use crate::data::Data;
+use crate::interrupt;
 use crate::output::{bytes, grouped, print};
 use crate::progress::Progress;
-use anyhow::{Result, bail};
+use crate::usage::misused;
+use anyhow::{Context, Result};
 use driftless_world::Trajectory;
 use driftless_world::files::Overwrite;
 use driftless_world::files::csv::CsvWriter;
@@ -20,23 +22,24 @@ enum Writer {
 
 /// Reads episode after episode and writes it in the other layout.
 pub fn run(wanted: &Convert) -> Result<()> {
-    let data = Data::open(&wanted.file, &wanted.reading)?;
+    let mut data = Data::open(&wanted.file, &wanted.reading)?;
+    if wanted.rgb_only {
+        data = data.without_depth()?;
+    }
     let overwrite = if wanted.force { Overwrite::Replace } else { Overwrite::Refuse };
     let mut writer = match wanted.to {
-        Format::Log => {
+        Target::Log => {
             let method = if wanted.compress { Method::Deflated } else { Method::Stored };
             Writer::Log(Box::new(LogWriter::create(&wanted.out, overwrite, method, &comment(&data))?))
         }
-        Format::Csv => Writer::Csv(CsvWriter::create(&wanted.out, overwrite)?),
-        Format::Dpf | Format::Pfnet => {
-            bail!(
-                "--to: data can be converted to log or csv; dpf and pfnet are written by `driftless simulate`"
-            )
-        }
+        Target::Csv if wanted.compress => misused!("--compress is for npz files"),
+        Target::Csv => Writer::Csv(CsvWriter::create(&wanted.out, overwrite)?),
     };
     let mut progress = Progress::new("convert", "episodes", data.len());
     for index in 0..data.len() {
-        writer.push(&data.trajectory(index)?)?;
+        interrupt::check()?;
+        let place = || format!("{}: episode {index}", wanted.file.display());
+        writer.push(&data.trajectory(index)?).with_context(place)?;
         progress.advance(1);
     }
     writer.finish()?;

@@ -1,6 +1,7 @@
 //! Any data file, opened by what it is, as a sequence of trajectories.
 
 use crate::args::Reading;
+use crate::usage::misused;
 use anyhow::{Result, bail};
 use driftless_world::files::csv::CsvFile;
 use driftless_world::files::dpf::{DpfFile, DpfOptions};
@@ -27,7 +28,11 @@ pub enum Data {
 impl Data {
     /// Opens a file; depth channels are kept.
     pub fn open(path: &Path, reading: &Reading) -> Result<Self> {
-        Ok(match FileKind::of(path)? {
+        let kind = FileKind::of(path)?;
+        if reading.steps_per_episode.is_some() && kind != FileKind::Dpf {
+            misused!("--steps-per-episode is for DPF files; {} holds {kind}", path.display());
+        }
+        Ok(match kind {
             FileKind::Dpf => Self::Dpf(open_dpf(path, reading)?),
             FileKind::Log => Self::Log(LogFile::open(path)?),
             FileKind::Csv => Self::Csv(CsvFile::open(path)?),
@@ -37,6 +42,14 @@ impl Data {
             )?),
             FileKind::Maze => bail!("{}: is the drawing of a maze, not data", path.display()),
         })
+    }
+
+    /// The same without the depth channel of a DPF file.
+    pub fn without_depth(self) -> Result<Self> {
+        match self {
+            Self::Dpf(file) => Ok(Self::Dpf(file.rgb_only())),
+            _ => misused!("--rgb-only is for DPF files"),
+        }
     }
 
     /// Number of episodes.
@@ -93,11 +106,7 @@ fn same_size(a: &driftless_world::Images, b: &driftless_world::Images) -> bool {
 /// Opens a DPF file with its depth channel, if it has one.
 fn open_dpf(path: &Path, reading: &Reading) -> Result<DpfFile> {
     let options = DpfOptions { steps_per_episode: reading.steps_per_episode, ..DpfOptions::default() };
-    let file = DpfFile::open(path, options.clone())?;
-    if file.image_shape()[2] < 4 {
-        return Ok(file);
-    }
-    Ok(DpfFile::open(path, DpfOptions { depth: true, ..options })?)
+    Ok(DpfFile::open(path, options)?.with_depth())
 }
 
 /// A built-in maze by name, or a drawing from a file.
@@ -107,10 +116,15 @@ pub fn open_maze(name: &str) -> Result<Layout> {
     }
     let path = Path::new(name);
     if !path.exists() {
-        bail!(
+        misused!(
             "{name}: there is no such world; use maze1, maze2, maze3, house, or a file with a maze's drawing"
         );
     }
+    read_drawing(path)
+}
+
+/// A maze's drawing from a file.
+pub fn read_drawing(path: &Path) -> Result<Layout> {
     let named = |error: Error| error.in_file(path);
     let source = Source::open(path)?;
     // Far more than the largest maze that can be drawn needs.

@@ -4,9 +4,11 @@ mod problems;
 mod summary;
 
 use crate::args::{Inspect, Reading};
-use crate::data::{Data, open_maze};
+use crate::data::{Data, read_drawing};
+use crate::interrupt;
 use crate::output::print;
 use crate::progress::Progress;
+use crate::usage::misused;
 use anyhow::{Result, bail};
 use driftless_world::files::FileKind;
 use driftless_world::statistics::Statistics;
@@ -35,15 +37,19 @@ pub fn summarize(path: &Path, kind: FileKind, reading: &Reading, most: Option<us
     let data = Data::open(path, reading)?;
     let count = most.unwrap_or(data.len()).min(data.len());
     if count == 0 {
-        bail!("{}: there is no episode to look at", path.display());
+        misused!("--episodes 0: there is no episode to look at");
     }
     let mut statistics: Option<Statistics> = None;
     let mut problems = Problems::new(&data);
     let mut progress = Progress::new("inspect", "episodes", count);
     let mut sample = None;
     for index in 0..count {
+        interrupt::check()?;
         match data.trajectory(index) {
             Ok(episode) => {
+                if !problems.fits(index, &episode) {
+                    continue;
+                }
                 let pose = (episode.states.width() == 3).then_some(2);
                 statistics.get_or_insert_with(|| Statistics::new(pose)).push(&episode);
                 problems.look(index, &episode);
@@ -65,7 +71,7 @@ pub fn summarize(path: &Path, kind: FileKind, reading: &Reading, most: Option<us
 }
 
 fn maze(wanted: &Inspect) -> Result<ExitCode> {
-    let layout = open_maze(&wanted.file.to_string_lossy())?;
+    let layout = read_drawing(&wanted.file)?;
     let [columns, rows] = layout.cells();
     let [width, height] = layout.extent();
     if wanted.json {

@@ -5,10 +5,12 @@ mod convert;
 mod data;
 mod demo;
 mod inspect;
+mod interrupt;
 mod output;
 mod progress;
 mod show;
 mod simulate;
+mod usage;
 
 use args::{Arguments, Verb};
 use clap::Parser;
@@ -19,15 +21,19 @@ fn main() -> ExitCode {
     match run(&arguments) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::from(1)
+            output::complain(&format!("error: {error:#}"));
+            if error.is::<usage::Usage>() {
+                return ExitCode::from(2);
+            }
+            ExitCode::from(if interrupt::happened() { interrupt::EXIT_CODE } else { 1 })
         }
     }
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    interrupt::listen()?;
     if let Some(threads) = arguments.threads {
-        rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global()?;
+        rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global()?;
     }
     match &arguments.verb {
         Verb::Simulate(wanted) => simulate::run(wanted)?,

@@ -6,10 +6,22 @@ use std::io::{ErrorKind, Write};
 /// Prints text to standard output.
 pub fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+    match out.write_all(printable(text).as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(anyhow::Error::new(error).context("cannot write to standard output"))
+        }
         _ => Ok(()),
     }
+}
+
+/// Prints a line to standard error. Nobody listening there is no reason to stop.
+pub fn complain(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", printable(line));
+}
+
+/// Names and comments from files may hold escape sequences, which a terminal would obey.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
 }
 
 /// 12345678 as "12,345,678".
@@ -39,6 +51,11 @@ pub fn bytes(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn escape_sequences_are_defused() {
+        assert_eq!(printable("a\u{1b}[31mb\n"), "a\u{fffd}[31mb\n");
+    }
 
     #[test]
     fn numbers_are_readable() {

@@ -1,6 +1,6 @@
 //! Progress on standard error: a bar on a terminal, a plain line now and then elsewhere.
 
-use crate::output::grouped;
+use crate::output::{complain, grouped};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ impl Progress {
             Some(bar) => bar.inc(units as u64),
             None if self.last_line.elapsed() > PAUSE => {
                 self.last_line = Instant::now();
-                eprintln!("{}", self.line());
+                complain(&self.line());
             }
             None => {}
         }

@@ -3,6 +3,7 @@
 use crate::args::Show;
 use crate::data::{Data, open_maze};
 use crate::output::print;
+use crate::usage::misused;
 use anyhow::{Context, Result, bail};
 use driftless_report::path_picture::{Region, spread_steps};
 use driftless_report::{Background, Bounds, FramePick, Image, PathPicture};
@@ -15,8 +16,11 @@ use std::path::Path;
 
 /// Draws and writes the picture.
 pub fn run(wanted: &Show) -> Result<()> {
-    if wanted.out.extension().is_none_or(|extension| extension != "png") {
-        bail!("--out {}: pictures are written as png; choose a name that ends in .png", wanted.out.display());
+    if wanted.out.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("png")) {
+        misused!(
+            "--out {}: pictures are written as png; choose a name that ends in .png",
+            wanted.out.display()
+        );
     }
     let overwrite = if wanted.force { Overwrite::Replace } else { Overwrite::Refuse };
     // Created before the work, so that a bad name is found out at once.
@@ -38,7 +42,7 @@ pub fn run(wanted: &Show) -> Result<()> {
 fn picture(wanted: &Show) -> Result<PathPicture> {
     let data = Data::open(&wanted.file, &wanted.reading)?;
     if wanted.episode >= data.len() {
-        bail!(
+        misused!(
             "--episode {}: {} has {} episodes, numbered from 0",
             wanted.episode,
             wanted.file.display(),
@@ -48,7 +52,10 @@ fn picture(wanted: &Show) -> Result<PathPicture> {
     let name = wanted.file.file_name().unwrap_or_default().to_string_lossy();
     let title = format!("{name}, episode {}", wanted.episode);
     if let Data::Pfnet(file) = &data {
-        return house_picture(title, &file.get(wanted.episode)?, wanted.frames);
+        if wanted.maze.is_some() {
+            misused!("--maze is for mazes; house records hold their own map");
+        }
+        return house_picture(title, &file.get(wanted.episode)?, usize::from(wanted.frames));
     }
     let episode = data.trajectory(wanted.episode)?;
     let path = poses(&episode)?;
@@ -65,7 +72,7 @@ fn picture(wanted: &Show) -> Result<PathPicture> {
         Some(layout) => maze_background(layout),
         None => Background::Empty { bounds: Bounds::around(&path) },
     };
-    let frames = frames(&episode, wanted.frames)?;
+    let frames = frames(&episode, usize::from(wanted.frames))?;
     Ok(PathPicture { title, subtitle, background, path, frames, unit: data.unit().into() })
 }
 

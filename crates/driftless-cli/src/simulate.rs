@@ -3,10 +3,12 @@
 mod house;
 mod maze;
 
-use crate::args::Simulate;
+use crate::args::{Simulate, Size};
+use crate::interrupt;
 use crate::output::{bytes, grouped, print};
 use crate::progress::Progress;
-use anyhow::{Result, bail};
+use crate::usage::misused;
+use anyhow::Result;
 use driftless_world::files::Overwrite;
 use rayon::prelude::*;
 use std::path::Path;
@@ -14,10 +16,10 @@ use std::path::Path;
 /// Makes the data set and reports what was written.
 pub fn run(wanted: &Simulate) -> Result<()> {
     if wanted.episodes == 0 {
-        bail!("--episodes 0: a data set needs at least one episode");
+        misused!("--episodes 0: a data set needs at least one episode");
     }
     if !(wanted.odometry_noise.is_finite() && (0.0..=10.0).contains(&wanted.odometry_noise)) {
-        bail!("--odometry-noise {}: must be a share from 0 to 10", wanted.odometry_noise);
+        misused!("--odometry-noise {}: must be a share from 0 to 10", wanted.odometry_noise);
     }
     let (frames, seconds) =
         if wanted.world == "house" { house::simulate(wanted)? } else { maze::simulate(wanted)? };
@@ -40,6 +42,25 @@ fn overwrite(force: bool) -> Overwrite {
     if force { Overwrite::Replace } else { Overwrite::Refuse }
 }
 
+/// Episodes must be small enough to be read again: this many bytes of images.
+const LARGEST_EPISODE: usize = 1 << 27;
+/// Memory for finished episodes that wait to be written.
+const WAITING_BYTES: usize = 256 << 20;
+
+/// Bytes of images in an episode, unless it could not be read again.
+fn episode_bytes(steps: usize, size: Size) -> Result<usize> {
+    let frame = 4 * size.width * size.height;
+    match steps.checked_mul(frame).filter(|&bytes| bytes <= LARGEST_EPISODE) {
+        Some(bytes) => Ok(bytes),
+        None => misused!(
+            "--steps {steps}: an episode of {}x{} images may have at most {} steps",
+            size.width,
+            size.height,
+            LARGEST_EPISODE / frame
+        ),
+    }
+}
+
 /// Makes `count` items on all cores while the previous ones are being written, in order, so that
 /// neither the disk nor the cores wait, and memory holds only two handfuls of items.
 fn produce<T: Send>(
@@ -47,21 +68,22 @@ fn produce<T: Send>(
     make: impl Fn(usize) -> driftless_world::Result<T> + Sync,
     mut write: impl FnMut(T) -> driftless_world::Result<()> + Send,
     mut progress: Progress,
-    frames: usize,
+    (frames, bytes): (usize, usize),
 ) -> Result<(u64, f64)> {
-    let handful = 8 * rayon::current_num_threads();
+    let handful = (WAITING_BYTES / bytes).clamp(1, 8 * rayon::current_num_threads());
     let range = |first: usize| first..(first + handful).min(count);
     let make_all = |first: usize| range(first).into_par_iter().map(&make).collect::<Vec<_>>();
     let mut ready = make_all(0);
     let mut next = handful;
     while !ready.is_empty() {
-        let (written, made) = rayon::join(
+        let (written, made): (Result<()>, _) = rayon::join(
             || {
                 for item in std::mem::take(&mut ready) {
+                    interrupt::check()?;
                     write(item?)?;
                     progress.advance(frames);
                 }
-                driftless_world::Result::Ok(())
+                Ok(())
             },
             || if next < count { make_all(next) } else { Vec::new() },
         );

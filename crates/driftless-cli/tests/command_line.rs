@@ -107,21 +107,25 @@ fn nothing_is_overwritten_unasked_and_nothing_half_written_stays() {
     let (_, error) = run(1, &["simulate", "maze1", "-n", "2", "-o", &file]);
     assert!(error.contains("walk.npz: already exists; use --force"), "{error}");
     assert_eq!(read(&file), b"precious");
-    for wrong in [
-        ["simulate", "maze1", "-n", "0", "-o", &file].as_slice(),
-        &["simulate", "maze1", "-t", "1", "-f", "-o", &file],
-        &["simulate", "maze9", "-f", "-o", &file],
-        &["simulate", "maze1", "-f", "--odometry-noise", "0.1", "-o", &file],
-        &["simulate", "maze1", "-f", "--odometry-noise", "NaN", "-o", &file],
-        &["simulate", "maze1", "-f", "--format", "csv", "-o", &file],
-        &["simulate", "house", "-f", "--policy", "plan", "-o", &file],
-        &["simulate", "maze1", "-o", &folder.path("missing/walk.npz")],
-        &["simulate", "maze1", "-o", &folder.path("")],
-        &["show", &file, "-o", &folder.path("p.png")],
-        &["show", &file, "-o", &folder.path("p.jpg")],
-        &["convert", &file, "--to", "log", "-o", &folder.path("q.npz")],
+    for (code, wrong) in [
+        (2, ["simulate", "maze1", "-n", "0", "-o", &file].as_slice()),
+        (2, &["simulate", "maze1", "-t", "1", "-f", "-o", &file]),
+        (2, &["simulate", "maze1", "-t", "18446744073709551615", "-f", "-o", &file]),
+        (2, &["simulate", "house", "-t", "1000000000000", "-f", "-o", &file]),
+        (2, &["simulate", "maze9", "-f", "-o", &file]),
+        (2, &["simulate", "maze1", "-f", "--split", "test", "-o", &file]),
+        (2, &["simulate", "maze1", "-f", "--odometry-noise", "0.1", "-o", &file]),
+        (2, &["simulate", "maze1", "-f", "--odometry-noise", "NaN", "-o", &file]),
+        (2, &["simulate", "maze1", "-f", "--format", "pfnet", "-o", &file]),
+        (2, &["simulate", "house", "-f", "--policy", "plan", "-o", &file]),
+        (2, &["show", &file, "-o", &folder.path("p.jpg")]),
+        (1, &["simulate", "maze1", "-o", &folder.path("missing/walk.npz")]),
+        (1, &["simulate", "maze1", "-o", &folder.path("missing/")]),
+        (1, &["simulate", "maze1", "-o", &folder.path("")]),
+        (1, &["show", &file, "-o", &folder.path("p.png")]),
+        (1, &["convert", &file, "--to", "log", "-o", &folder.path("q.npz")]),
     ] {
-        let (_, error) = run(1, wrong);
+        let (_, error) = run(code, wrong);
         assert!(error.starts_with("error: ") && error.lines().count() == 1, "{wrong:?}: {error}");
     }
     assert_eq!(
@@ -237,7 +241,7 @@ fn show_draws_mazes_houses_and_paths_without_a_map() {
         let (_, error) = run(1, &["show", file, "-o", &picture]);
         assert!(error.contains("already exists"), "{error}");
     }
-    let (_, error) = run(1, &["show", &maze, "-k", "2", "-o", &folder.path("x.png")]);
+    let (_, error) = run(2, &["show", &maze, "-k", "2", "-o", &folder.path("x.png")]);
     assert!(error.contains("has 2 episodes, numbered from 0"), "{error}");
 }
 
@@ -255,7 +259,7 @@ fn own_mazes_are_walked_through_and_their_map_travels_along() {
     assert!(text.contains("2 x 1 of 50 units"), "{text}");
     std::fs::write(&drawing, "surface . wall weave 90 90 90 floor plain 1 1 1\n+---+\n|  \n+---+\n").unwrap();
     let (_, error) = run(1, &["simulate", &drawing, "-o", &folder.path("x.npz")]);
-    assert!(error.contains("my.maze: the outer wall has a gap"), "{error}");
+    assert!(error.contains("my.maze: the outer wall has a gap (right side, cell 1)"), "{error}");
 }
 
 #[test]
@@ -303,6 +307,10 @@ fn the_demo_needs_nothing() {
     assert!(text.contains("problems   none found"), "{text}");
     assert!(read(&folder.path("demo/maze1.png")).starts_with(b"\x89PNG"));
     run(0, &["demo", "--out", &folder.path("demo")]);
+    std::fs::write(folder.path("demo/maze1.npz"), "precious").unwrap();
+    let (_, error) = run(1, &["demo", "--out", &folder.path("demo")]);
+    assert!(error.contains("not from a demo"), "{error}");
+    assert_eq!(read(&folder.path("demo/maze1.npz")), b"precious");
 }
 
 #[cfg(unix)]
@@ -318,4 +326,47 @@ fn a_closed_pipe_is_no_error() {
         .output()
         .unwrap();
     assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[cfg(unix)]
+#[test]
+fn nobody_listening_to_errors_is_no_reason_to_crash() {
+    let script = r#""$0" inspect /nowhere 2>/dev/full"#;
+    let status = Command::new("sh").args(["-c", script, env!("CARGO_BIN_EXE_driftless")]).status().unwrap();
+    assert_eq!(status.code(), Some(1));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_leaves_nothing_behind() {
+    let folder = Folder::new("interrupt");
+    for signal in ["INT", "TERM", "HUP"] {
+        let file = folder.path("long.npz");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_driftless"))
+            .args(["simulate", "maze1", "-n", "1000000", "-o", &file])
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        // It has begun to write, however slow the machine is.
+        while folder.names().is_empty() {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}");
+        assert_eq!(folder.names(), Vec::<String>::new(), "{signal}");
+    }
+}
+
+#[test]
+fn records_that_disagree_are_a_problem() {
+    let folder = Folder::new("disagree");
+    let (small, large, both) =
+        (folder.path("s.tfrecords"), folder.path("l.tfrecords"), folder.path("b.tfrecords"));
+    run(0, &["simulate", "house", "-n", "1", "-t", "2", "--size", "8", "-o", &small]);
+    run(0, &["simulate", "house", "-n", "1", "-t", "2", "--size", "9", "-o", &large]);
+    std::fs::write(&both, [read(&small), read(&large)].concat()).unwrap();
+    let (text, _) = run(3, &["inspect", &both]);
+    assert!(text.contains("episode 1 has images of 9 x 9 x 4 bytes"), "{text}");
+    let (_, error) = run(1, &["convert", &both, "--to", "log", "-o", &folder.path("o.npz")]);
+    assert!(error.contains("b.tfrecords: episode 1: ") && error.contains("another shape"), "{error}");
 }

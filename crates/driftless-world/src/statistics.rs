@@ -82,26 +82,30 @@ impl Statistics {
         self.episodes += 1;
         self.lengths.push(episode.len() as f64);
         self.labelled += episode.states.known();
-        push_all(&mut self.actions, episode.actions.width(), episode.actions.values().iter().copied());
+        push_all(
+            &mut self.actions,
+            episode.actions.width(),
+            episode.actions.values().iter().copied().map(f64::from),
+        );
         for state in episode.states.iter().flatten() {
-            push_all(&mut self.states, state.len(), state.iter().copied());
+            push_all(&mut self.states, state.len(), state.iter().copied().map(f64::from));
         }
         for t in 1..episode.states.len() {
             if let (Some(before), Some(after)) = (episode.states.get(t - 1), episode.states.get(t)) {
                 let moved = before.iter().zip(after).enumerate().map(|(k, (&before, &after))| {
                     let difference = f64::from(after) - f64::from(before);
                     let difference = if self.angle == Some(k) { wrap(difference) } else { difference };
-                    difference.abs() as f32
+                    difference.abs()
                 });
                 push_all(&mut self.steps, after.len(), moved);
             }
         }
         match &episode.observations {
             Observations::Vectors(rows) => {
-                push_all(&mut self.observations, rows.width(), rows.values().iter().copied());
+                push_all(&mut self.observations, rows.width(), rows.values().iter().copied().map(f64::from));
             }
             Observations::Images(images) => {
-                let pixels = (0..images.pixels.len()).map(|i| images.pixels.get(i));
+                let pixels = (0..images.pixels.len()).map(|i| f64::from(images.pixels.get(i)));
                 push_all(&mut self.observations, images.channels, pixels);
             }
         }
@@ -124,12 +128,12 @@ impl Statistics {
 }
 
 /// Adds rows of `width` numbers, a column's numbers to its own moments.
-fn push_all(moments: &mut Vec<Moments>, width: usize, values: impl Iterator<Item = f32>) {
+fn push_all(moments: &mut Vec<Moments>, width: usize, values: impl Iterator<Item = f64>) {
     if moments.len() < width {
         moments.resize(width, Moments::default());
     }
     for (i, value) in values.enumerate() {
-        moments[i % width].push(f64::from(value));
+        moments[i % width].push(value);
     }
 }
 

@@ -60,9 +60,9 @@ pub struct Simulate {
     #[arg(long)]
     pub houses: Option<usize>,
 
-    /// Which of three disjoint sets of houses
-    #[arg(long, value_enum, default_value_t = HouseSplit::Train)]
-    pub split: HouseSplit,
+    /// Which of three disjoint sets of houses [default: train]
+    #[arg(long, value_enum)]
+    pub split: Option<HouseSplit>,
 }
 
 /// Width and height of images.
@@ -96,8 +96,6 @@ pub enum Format {
     Log,
     /// PF-net's tfrecords, with floor maps
     Pfnet,
-    /// PyDPF's csv, for vector observations
-    Csv,
 }
 
 /// Who steers.

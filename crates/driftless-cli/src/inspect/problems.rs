@@ -5,12 +5,15 @@ use driftless_world::files::pfnet::{PfnetFile, odometry_residual};
 use driftless_world::maze::{Body, Layout};
 use driftless_world::pose::Frame;
 use driftless_world::statistics::Statistics;
-use driftless_world::{Error, Observations, Pose, Trajectory};
+use driftless_world::{Error, Observations, Pixels, Pose, Trajectory};
+use std::fmt;
 
 /// More than this many problems of one kind are only counted.
 const SHOWN: usize = 5;
 /// Degrees taken for radians give headings far beyond a few turns.
 const PLAUSIBLE_HEADING: f32 = 100.0;
+/// Farther from the origin, 32-bit numbers do not tell neighbouring places apart.
+const PLAUSIBLE_POSITION: f32 = 1e6;
 
 /// Problems found so far.
 pub struct Problems {
@@ -24,6 +27,36 @@ pub struct Problems {
     /// Steps of which the action leads elsewhere than the states say, and steps compared.
     drifting: (usize, usize),
     large_heading: bool,
+    large_position: bool,
+    /// What the first episode looks like.
+    shape: Option<Shape>,
+}
+
+/// What all episodes of a file should have in common.
+#[derive(Clone, PartialEq)]
+struct Shape {
+    observation: String,
+    action: usize,
+    state: usize,
+}
+
+impl Shape {
+    fn of(episode: &Trajectory) -> Self {
+        let observation = match &episode.observations {
+            Observations::Vectors(rows) => format!("vectors of {}", rows.width()),
+            Observations::Images(images) => {
+                let kind = if matches!(images.pixels, Pixels::Bytes(_)) { "bytes" } else { "floats" };
+                format!("images of {} x {} x {} {kind}", images.height, images.width, images.channels)
+            }
+        };
+        Self { observation, action: episode.actions.width(), state: episode.states.width() }
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, actions of {} and states of {}", self.observation, self.action, self.state)
+    }
 }
 
 impl Problems {
@@ -39,7 +72,21 @@ impl Problems {
             blank: 0,
             drifting: (0, 0),
             large_heading: false,
+            large_position: false,
+            shape: None,
         }
+    }
+
+    /// False, and a problem, if an episode has other shapes than the first.
+    pub fn fits(&mut self, index: usize, episode: &Trajectory) -> bool {
+        let shape = Shape::of(episode);
+        let first = self.shape.get_or_insert_with(|| shape.clone());
+        if *first == shape {
+            return true;
+        }
+        self.other
+            .push(format!("episode {index} has {shape}, but the first has {first}; it is left out below"));
+        false
     }
 
     /// An episode that cannot be read.
@@ -85,6 +132,7 @@ impl Problems {
         let pose = |state: &[f32]| Pose::new(state[0].into(), state[1].into(), state[2].into());
         for state in episode.states.iter().flatten() {
             self.large_heading |= state[2].abs() > PLAUSIBLE_HEADING;
+            self.large_position |= state[0].abs().max(state[1].abs()) > PLAUSIBLE_POSITION;
             if let Some((layout, body)) = &self.maze {
                 let [width, height] = layout.extent();
                 let at = pose(state);
@@ -149,6 +197,10 @@ impl Problems {
             self.large_heading,
             format!("headings beyond ±{PLAUSIBLE_HEADING}: degrees where radians are expected?"),
         );
+        add(
+            self.large_position,
+            format!("positions beyond ±{PLAUSIBLE_POSITION:e}: shift the origin nearer"),
+        );
         let (drifting, compared) = self.drifting;
         add(
             drifting as f64 > 0.2 * compared.max(1) as f64,
@@ -157,7 +209,7 @@ impl Problems {
             ),
         );
         let still = statistics.observations.iter().all(|channel| channel.std() == 0.0);
-        add(still, "all observations are the same number".into());
+        add(still && steps > 1.0, "all observations are the same number".into());
         found
     }
 }

@@ -189,10 +189,13 @@ impl Summary {
             "\n  {:<12}{:>10}{:>10}{:>10}{:>10}{:>12}\n",
             "", "mean", "std", "min", "max", "mean |step|"
         );
-        for (k, row) in self.states.iter().enumerate() {
+        for (k, row) in self.states.iter().take(MOST_ROWS).enumerate() {
             let unit = if row.name == "heading" { "rad" } else { self.unit.as_str() };
             let step = self.step_size.get(k).map_or_else(|| "-".into(), |step| format!("{step:.3}"));
             writeln!(text, "  {}{step:>12} {unit}", line(row))?;
+        }
+        if self.states.len() > MOST_ROWS {
+            writeln!(text, "  and {} more", self.states.len() - MOST_ROWS)?;
         }
         for rows in [&self.actions, &self.observations] {
             for row in rows.iter().take(MOST_ROWS) {

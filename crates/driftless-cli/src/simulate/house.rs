@@ -1,9 +1,10 @@
 //! Houses, as PF-net's tfrecords.
 
-use super::{overwrite, produce};
+use super::{episode_bytes, overwrite, produce};
 use crate::args::{Format, HouseSplit, Simulate, Size, Steering};
 use crate::progress::Progress;
-use anyhow::{Result, bail};
+use crate::usage::misused;
+use anyhow::Result;
 use driftless_world::files::pfnet::{self, PfnetWriter};
 use driftless_world::house::{HouseWorld, Split};
 use driftless_world::random::Random;
@@ -17,16 +18,18 @@ const NOISE_SEED: u64 = 0x6e6f_6973_6521;
 /// Episodes are spread evenly over the houses, house after house: a reader that wants them mixed
 /// shuffles records anyway.
 pub fn simulate(wanted: &Simulate) -> Result<(u64, f64)> {
-    let split = match wanted.split {
+    let wanted_split = wanted.split.unwrap_or(HouseSplit::Train);
+    let split = match wanted_split {
         HouseSplit::Train => Split::Train,
         HouseSplit::Valid => Split::Valid,
         HouseSplit::Test => Split::Test,
     };
-    let steps = wanted.steps.unwrap_or(if wanted.split == HouseSplit::Train { 25 } else { 100 });
+    let steps = wanted.steps.unwrap_or(if wanted_split == HouseSplit::Train { 25 } else { 100 });
     let houses = wanted.houses.unwrap_or(wanted.episodes.div_ceil(10)).min(wanted.episodes);
     check(wanted, steps, houses)?;
-    let Size { width, height } = wanted.size.unwrap_or(Size { width: 56, height: 56 });
-    let camera = HouseWorld::camera(width, height);
+    let size = wanted.size.unwrap_or(Size { width: 56, height: 56 });
+    let bytes = episode_bytes(steps, size)?;
+    let camera = HouseWorld::camera(size.width, size.height);
     let mut writer = PfnetWriter::create(&wanted.out, overwrite(wanted.force))?;
     let built = Built::default();
     let done = produce(
@@ -43,7 +46,7 @@ pub fn simulate(wanted: &Simulate) -> Result<(u64, f64)> {
         },
         |record| writer.push_encoded(&record),
         Progress::new("simulate", "frames", wanted.episodes.saturating_mul(steps)),
-        steps,
+        (steps, bytes),
     )?;
     writer.commit()?;
     Ok(done)
@@ -51,16 +54,16 @@ pub fn simulate(wanted: &Simulate) -> Result<(u64, f64)> {
 
 fn check(wanted: &Simulate, steps: usize, houses: usize) -> Result<()> {
     if steps == 0 || houses == 0 {
-        bail!("--steps and --houses must be at least 1");
+        misused!("--steps and --houses must be at least 1");
     }
     if !matches!(wanted.format, None | Some(Format::Pfnet)) {
-        bail!("--format: houses are written as pfnet, the only layout with floor maps");
+        misused!("--format: houses are written as pfnet, the only layout with floor maps");
     }
     if wanted.policy != Steering::Wander {
-        bail!("--policy is for mazes; houses have PF-net's walk");
+        misused!("--policy is for mazes; houses have PF-net's walk");
     }
     if wanted.compress {
-        bail!("--compress is for npz files; the images in tfrecords are compressed anyway");
+        misused!("--compress is for npz files; the images in tfrecords are compressed anyway");
     }
     Ok(())
 }

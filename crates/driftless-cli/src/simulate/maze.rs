@@ -1,10 +1,11 @@
 //! Mazes, as DPF's npz or the plain npz.
 
-use super::{overwrite, produce};
+use super::{episode_bytes, overwrite, produce};
 use crate::args::{Format, Simulate, Size, Steering};
 use crate::data::open_maze;
 use crate::progress::Progress;
-use anyhow::{Result, bail};
+use crate::usage::misused;
+use anyhow::Result;
 use driftless_world::files::dpf::DpfWriter;
 use driftless_world::files::log::LogWriter;
 use driftless_world::files::provenance::Provenance;
@@ -15,17 +16,27 @@ use driftless_world::random::Random;
 /// Tells the odometry noise of an episode from its walk.
 const NOISE_SEED: u64 = 0x6e6f_6973_6521;
 
+/// Recorded steps of an episode, and the bytes of their images.
+#[derive(Clone, Copy)]
+struct Episodes {
+    steps: usize,
+    bytes: usize,
+}
+
 /// Writes the data set; returns frames and seconds.
 pub fn simulate(wanted: &Simulate) -> Result<(u64, f64)> {
     let steps = wanted.steps.unwrap_or(100);
     if steps < 2 {
-        bail!("--steps {steps}: an episode needs at least two steps, the first action leads into the second");
+        misused!(
+            "--steps {steps}: an episode needs at least two steps, the first action leads into the second"
+        );
     }
-    if wanted.houses.is_some() {
-        bail!("--houses is for the world `house`");
+    if wanted.houses.is_some() || wanted.split.is_some() {
+        misused!("--houses and --split are for the world `house`");
     }
-    let Size { width, height } = wanted.size.unwrap_or(Size { width: 32, height: 32 });
-    let mut world = MazeWorld::new(open_maze(&wanted.world)?, width, height);
+    let size = wanted.size.unwrap_or(Size { width: 32, height: 32 });
+    let steps = Episodes { steps, bytes: episode_bytes(steps, size)? };
+    let mut world = MazeWorld::new(open_maze(&wanted.world)?, size.width, size.height);
     let (policy, name) = match wanted.policy {
         Steering::Wander => (Policy::Wander, "wander"),
         Steering::Plan => (Policy::Plan, "plan"),
@@ -37,7 +48,7 @@ pub fn simulate(wanted: &Simulate) -> Result<(u64, f64)> {
         world: Some(world.layout().name().into()),
         seed: Some(wanted.seed),
         policy: Some(name.into()),
-        steps: Some(steps),
+        steps: Some(steps.steps),
         odometry_noise: Some(wanted.odometry_noise),
         maze: Some(world.layout().clone()),
     }
@@ -45,8 +56,7 @@ pub fn simulate(wanted: &Simulate) -> Result<(u64, f64)> {
     match wanted.format.unwrap_or(Format::Dpf) {
         Format::Dpf => write_dpf(wanted, &world, steps, &comment),
         Format::Log => write_log(wanted, &world, steps, &comment),
-        Format::Pfnet => bail!("--format pfnet is for houses: its records need floor maps"),
-        Format::Csv => bail!("--format csv holds vectors, not images; use dpf or log"),
+        Format::Pfnet => misused!("--format pfnet is for houses: its records need floor maps"),
     }
 }
 
@@ -58,9 +68,14 @@ fn progress(wanted: &Simulate, steps: usize) -> Progress {
     Progress::new("simulate", "frames", wanted.episodes.saturating_mul(steps))
 }
 
-fn write_dpf(wanted: &Simulate, world: &MazeWorld, steps: usize, comment: &str) -> Result<(u64, f64)> {
+fn write_dpf(
+    wanted: &Simulate,
+    world: &MazeWorld,
+    Episodes { steps, bytes }: Episodes,
+    comment: &str,
+) -> Result<(u64, f64)> {
     if wanted.odometry_noise > 0.0 {
-        bail!(
+        misused!(
             "--odometry-noise: DPF's layout stores poses, not odometry; noise is added when it is read. \
              Use --format log to store noisy odometry"
         );
@@ -71,13 +86,18 @@ fn write_dpf(wanted: &Simulate, world: &MazeWorld, steps: usize, comment: &str) 
         |number| Ok(world.episode(wanted.seed, number, steps).into_recording()),
         |recording| writer.push(&recording),
         progress(wanted, steps),
-        steps,
+        (steps, bytes),
     )?;
     writer.finish()?;
     Ok(done)
 }
 
-fn write_log(wanted: &Simulate, world: &MazeWorld, steps: usize, comment: &str) -> Result<(u64, f64)> {
+fn write_log(
+    wanted: &Simulate,
+    world: &MazeWorld,
+    Episodes { steps, bytes }: Episodes,
+    comment: &str,
+) -> Result<(u64, f64)> {
     let mut writer = LogWriter::create(&wanted.out, overwrite(wanted.force), method(wanted), comment)?;
     let done = produce(
         wanted.episodes,
@@ -87,7 +107,7 @@ fn write_log(wanted: &Simulate, world: &MazeWorld, steps: usize, comment: &str) 
         },
         |trajectory| writer.push(&trajectory),
         progress(wanted, steps),
-        steps,
+        (steps, bytes),
     )?;
     writer.finish()?;
     Ok(done)

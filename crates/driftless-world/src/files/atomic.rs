@@ -31,17 +31,16 @@ impl NewFile {
     }
 
     fn create_unnamed(target: &Path, overwrite: Overwrite) -> Result<Self> {
-        if target.is_dir() {
+        // A name with a slash at its end means a folder, even one that does not exist yet.
+        if target.is_dir() || target.as_os_str().to_string_lossy().ends_with(std::path::is_separator) {
             return Err(Error::new("is a directory; name a file"));
         }
-        if overwrite == Overwrite::Refuse && target.symlink_metadata().is_ok() {
-            return Err(already_there());
-        }
+        let target = &check_existing(target, overwrite)?;
         let name = target.file_name().ok_or_else(|| Error::new("is not a file name"))?.to_string_lossy();
         let partial = target.with_file_name(format!(".{name}.partial-{}", std::process::id()));
         let file = File::create(&partial).map_err(|source| Error::io("cannot create", source))?;
         Ok(Self {
-            target: target.to_path_buf(),
+            target: target.clone(),
             partial,
             overwrite,
             writer: Some(BufWriter::with_capacity(1 << 20, file)),
@@ -72,6 +71,20 @@ impl NewFile {
     fn writer(&mut self) -> &mut BufWriter<File> {
         self.writer.as_mut().expect("not used after commit")
     }
+}
+
+/// The file to be written: where a symbolic link leads, if the name is one. Devices, pipes and
+/// whatever else is not a regular file are never replaced.
+fn check_existing(target: &Path, overwrite: Overwrite) -> Result<PathBuf> {
+    let Ok(existing) = target.symlink_metadata() else { return Ok(target.to_path_buf()) };
+    if overwrite == Overwrite::Refuse {
+        return Err(already_there());
+    }
+    let followed = fs::canonicalize(target).map_err(|source| Error::io("cannot be followed", source))?;
+    if existing.is_file() || followed.is_file() {
+        return Ok(followed);
+    }
+    Err(Error::new("is not a regular file, and is not replaced"))
 }
 
 fn already_there() -> Error {
@@ -123,6 +136,26 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"whole");
         drop(NewFile::create(folder.join("b.bin"), Overwrite::Refuse).unwrap());
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing half-written stays");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn replaces_regular_files_only() {
+        let folder = folder("special");
+        let (file, link, pipe) = (folder.join("file"), folder.join("link"), folder.join("pipe"));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let mut new = NewFile::create(&link, Overwrite::Replace).unwrap();
+        new.write_all(b"new").unwrap();
+        new.commit().unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"new", "the link is followed");
+        assert!(link.symlink_metadata().unwrap().is_symlink());
+        let error = NewFile::create(&pipe, Overwrite::Replace).unwrap_err();
+        assert!(error.to_string().ends_with("is not a regular file, and is not replaced"), "{error}");
+        let error = NewFile::create(folder.join("missing/"), Overwrite::Refuse).unwrap_err();
+        assert!(error.to_string().ends_with("is a directory; name a file"), "{error}");
         fs::remove_dir_all(folder).unwrap();
     }
 

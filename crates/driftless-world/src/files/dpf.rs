@@ -110,6 +110,18 @@ impl DpfFile {
         &self.comment
     }
 
+    /// The same file with its depth channel, if it has one.
+    pub fn with_depth(mut self) -> Self {
+        self.options.depth = self.shapes.channels == 4;
+        self
+    }
+
+    /// The same file without its depth channel, as DPF's own loader reads it.
+    pub fn rgb_only(mut self) -> Self {
+        self.options.depth = false;
+        self
+    }
+
     /// Recorded steps of an episode, the first included.
     pub fn steps_per_episode(&self) -> usize {
         self.shapes.steps

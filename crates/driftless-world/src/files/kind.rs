@@ -40,6 +40,9 @@ impl FileKind {
         if start.starts_with(b"PK") {
             return Self::of_npz(&NpzFile::from_source(source)?);
         }
+        if start.starts_with(b"\x1f\x8b") {
+            return Err(Error::new("is compressed by gzip; unpack it first (gunzip)"));
+        }
         if looks_like_records(&start) {
             return Ok(Self::Pfnet);
         }
@@ -69,7 +72,9 @@ impl FileKind {
     fn of_folder(path: &Path) -> Result<Self> {
         let entries = std::fs::read_dir(path).map_err(|source| Error::io("cannot list", source))?;
         let csv = |entry: std::io::Result<std::fs::DirEntry>| {
-            entry.is_ok_and(|entry| entry.path().extension().is_some_and(|extension| extension == "csv"))
+            entry.is_ok_and(|entry| {
+                entry.path().extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
+            })
         };
         if entries.into_iter().any(csv) {
             return Ok(Self::Csv);

@@ -104,12 +104,18 @@ pub struct Header {
 }
 
 /// Numpy itself refuses headers above 10000 bytes unless told otherwise.
-const MOST_HEADER_BYTES: u64 = 1 << 16;
+pub(super) const MOST_HEADER_BYTES: u64 = 1 << 16;
 const MOST_AXES: usize = 32;
 
 impl Header {
     /// Reads the header at the start of an npy file.
     pub fn read(section: &Section) -> Result<Self> {
+        Self::read_head(section, section.len())
+    }
+
+    /// The same from the first bytes of a file of `length` bytes, before the rest is unpacked.
+    pub(super) fn read_head(section: &Section, length: u64) -> Result<Self> {
+        let size = length;
         let start = section.read_vec(0, section.len().min(12))?;
         if start.len() < 10 || &start[..6] != b"\x93NUMPY" {
             return Err(Error::new("is not a numpy array (it does not start with \\x93NUMPY)"));
@@ -135,7 +141,7 @@ impl Header {
             shape: literal.shape,
             data: at + length,
         };
-        header.check(section.len() - header.data)?;
+        header.check(size.saturating_sub(header.data))?;
         Ok(header)
     }
 

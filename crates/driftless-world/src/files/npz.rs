@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::files::array::Array;
 use crate::files::atomic::{NewFile, Overwrite};
-use crate::files::npy::{Dtype, header_bytes};
+use crate::files::npy::{self, Dtype, Header, header_bytes};
 use crate::files::source::Source;
 use crate::files::spool::Spooled;
 use crate::files::zip::{Method, ZipFile, ZipWriter};
@@ -44,7 +44,12 @@ impl NpzFile {
             let known: Vec<&str> = self.names().take(20).collect();
             return Err(Error::new(format!("is missing; the file holds {known:?}")).in_field(name));
         }
-        let section = self.zip.entry(&format!("{name}.npy")).map_err(|error| error.in_field(name))?;
+        let file = format!("{name}.npy");
+        let named = |error: Error| error.in_field(name);
+        // Refused by its header, a huge array need not be unpacked.
+        let (head, size) = self.zip.head(&file, npy::MOST_HEADER_BYTES + 12).map_err(named)?;
+        Header::read_head(&head, size).map_err(named)?;
+        let section = self.zip.entry(&file).map_err(named)?;
         Array::open(name, section)
     }
 

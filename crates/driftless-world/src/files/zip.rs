@@ -78,12 +78,20 @@ impl ZipFile {
 
     /// Opens an entry for random access, after its checksum was verified.
     pub fn entry(&self, name: &str) -> Result<Section> {
-        let entry = self
-            .entries
-            .iter()
-            .find(|entry| entry.name == name)
-            .ok_or_else(|| Error::new("is not in the archive").in_field(name))?;
-        section::open(&self.source, entry).map_err(|error| error.in_field(name))
+        section::open(&self.source, self.find(name)?).map_err(|error| error.in_field(name))
+    }
+
+    /// The first `most` bytes of an entry, unverified, and its whole size: enough to refuse an
+    /// entry before a large one is unpacked.
+    pub fn head(&self, name: &str, most: u64) -> Result<(Section, u64)> {
+        let entry = self.find(name)?;
+        let head = section::head(&self.source, entry, most).map_err(|error| error.in_field(name))?;
+        Ok((head, entry.size))
+    }
+
+    fn find(&self, name: &str) -> Result<&Entry> {
+        let found = self.entries.iter().find(|entry| entry.name == name);
+        found.ok_or_else(|| Error::new("is not in the archive").in_field(name))
     }
 }
 

@@ -26,12 +26,17 @@ use crate::error::{Error, Result};
 use std::str::FromStr;
 
 /// More cells than this along an axis is surely not a maze somebody drew.
-const MOST_CELLS: usize = 500;
+const MOST_CELLS: usize = 200;
+/// Each surface costs two textures.
+const MOST_SURFACES: usize = 64;
+/// Longer names do not fit where they are shown and kept.
+const LONGEST_NAME: usize = 100;
 
 impl FromStr for Layout {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text); // the mark some editors write
         let mut header = Header::default();
         let mut lines = text.lines().enumerate().peekable();
         while let Some((number, line)) = lines.next_if(|(_, line)| !line.starts_with('+')) {
@@ -62,7 +67,14 @@ impl Header {
         match words.as_slice() {
             [] => {}
             [first, ..] if first.starts_with('#') => {}
-            ["name", name] => self.name = (*name).into(),
+            ["name", name @ ..] if !name.is_empty() => {
+                let name = name.join(" ");
+                if name.len() > LONGEST_NAME || name.chars().any(char::is_control) {
+                    return Err(Error::new(format!("must be at most {LONGEST_NAME} plain characters"))
+                        .in_field("name"));
+                }
+                self.name = name;
+            }
             ["cell", size] => {
                 self.cell =
                     size.parse().ok().filter(|&size| (1.0..=1e6).contains(&size)).ok_or_else(|| {
@@ -74,6 +86,9 @@ impl Header {
                 let surface = parse_surface(letter, look).map_err(|error| error.in_field("surface"))?;
                 if self.surfaces.iter().any(|other| other.letter == surface.letter) {
                     return Err(Error::new(format!("surface {letter} is described twice")));
+                }
+                if self.surfaces.len() == MOST_SURFACES {
+                    return Err(Error::new(format!("more than {MOST_SURFACES} surfaces")));
                 }
                 self.surfaces.push(surface);
             }
@@ -187,14 +202,29 @@ impl Layout {
 
     fn check_closed(&self) -> Result<()> {
         let (columns, rows) = (self.columns, self.rows);
-        let level = (0..columns).all(|x| self.level[x] && self.level[rows * columns + x]);
-        let upright =
-            (0..rows).all(|y| self.upright[y * (columns + 1)] && self.upright[y * (columns + 1) + columns]);
-        if level && upright {
-            Ok(())
-        } else {
-            Err(Error::new("the outer wall has a gap: the robot would leave the world"))
+        let gap = |side: &str, cell: usize| {
+            Err(Error::new(format!(
+                "the outer wall has a gap ({side}, cell {cell}): the robot would leave the world"
+            )))
+        };
+        for x in 0..columns {
+            if !self.level[rows * columns + x] {
+                return gap("top", x + 1);
+            }
+            if !self.level[x] {
+                return gap("bottom", x + 1);
+            }
         }
+        for y in 0..rows {
+            let from_top = rows - y;
+            if !self.upright[y * (columns + 1)] {
+                return gap("left side", from_top);
+            }
+            if !self.upright[y * (columns + 1) + columns] {
+                return gap("right side", from_top);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -39,7 +39,9 @@ impl MazeView {
         let floor = Grid::new(cell, columns, rows, floors);
         let extent = layout.extent().map(|length| length as f32);
         let scene = builder.build(extent, cell, (0.01 * cell, floor), (0.99 * cell, Grid::uniform(sky)));
-        let light = Light::bake(&scene, 0.05 * cell, 0.5 * cell, 0.55)
+        // Twenty squares a cell; fewer in mazes so large that baking would take seconds.
+        let square = if columns * rows <= 1000 { 0.05 } else { 0.125 };
+        let light = Light::bake(&scene, square * cell, 0.5 * cell, 0.55)
             .scaled(|_, _| FLOOR_BRIGHTNESS)
             .with_faces([WALL_BRIGHTNESS; 4])
             .with_foot_shadow(0.35, 0.12 * cell)

@@ -1,8 +1,9 @@
 //! Baked light: how bright each place of the plan is, so that corners are darker than open floor.
 
-use super::cast::Ray;
+use super::cast::{Crossing, Ray};
 use super::scene::{Grid, Scene};
 use super::texture::Colour;
+use rayon::prelude::*;
 
 /// Brightness over the plan, and how walls darken towards their foot.
 #[derive(Clone, Debug)]
@@ -34,20 +35,19 @@ impl Light {
         const DIRECTIONS: usize = 16;
         let [width, height] = scene.extent();
         let (columns, rows) = ((width / cell).ceil() as usize, (height / cell).ceil() as usize);
-        let mut found = Vec::new();
-        let mut values = Vec::with_capacity(columns * rows);
-        for square in 0..columns * rows {
+        let brightness = |found: &mut Vec<Crossing>, square: usize| {
             let origin = [square % columns, square / columns].map(|k| (k as f32 + 0.5) * cell);
             let mut open = 0.0;
             for direction in 0..DIRECTIONS {
                 let angle = (direction as f32 + 0.5) * std::f32::consts::TAU / DIRECTIONS as f32;
-                scene.cast(&Ray { origin, direction: [angle.cos(), angle.sin()] }, reach, &mut found);
+                scene.cast(&Ray { origin, direction: [angle.cos(), angle.sin()] }, reach, found);
                 let wall = found.last().filter(|last| scene.hides_all_behind(last.bottom, last.top));
                 let distance = wall.map_or(reach, |wall| wall.near);
                 open += distance.min(reach) / reach / DIRECTIONS as f32;
             }
-            values.push(darkest + (1.0 - darkest) * open);
-        }
+            darkest + (1.0 - darkest) * open
+        };
+        let values = (0..columns * rows).into_par_iter().map_init(Vec::new, brightness).collect();
         Self::from_grid(Grid::new(cell, columns, rows, values))
     }
 

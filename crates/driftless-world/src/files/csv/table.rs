@@ -31,6 +31,11 @@ impl FromStr for Column {
         let column = numbered("state").map(Self::State);
         let column = column.or_else(|| numbered("observation").map(Self::Observation));
         column.or_else(|| numbered("control").map(Self::Control)).ok_or_else(|| {
+            if name.is_empty() {
+                return Error::new(
+                    "a column without a name; did pandas write its index? Save with index=False",
+                );
+            }
             let known = "series_id, time, state_1.., observation_1.., control_1..";
             Error::new(format!("is not a known column ({known}); rename or remove it"))
         })
@@ -57,6 +62,9 @@ pub(super) struct Table {
     time: Option<usize>,
     series: Vec<Series>,
 }
+
+/// Each series costs memory of its own, far more than its line.
+const MOST_SERIES: usize = 1_000_000;
 
 impl Table {
     pub fn parse(bytes: &[u8]) -> Result<Self> {
@@ -129,6 +137,12 @@ impl Table {
         let state = self.state(&cells)?;
         let next = self.series.len();
         let at = *known.entry(id.to_owned()).or_insert(next);
+        if at == next && next == MOST_SERIES {
+            return Err(Error::new(format!(
+                "begins series number {}; at most {MOST_SERIES} are read",
+                next + 1
+            )));
+        }
         if at == next {
             let states = Labels::new(self.states.len());
             self.series.push(Series { observations: Vec::new(), controls: Vec::new(), states });

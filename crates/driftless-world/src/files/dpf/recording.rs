@@ -142,7 +142,7 @@ pub(super) fn check_finite(poses: &[[f64; 3]], first: usize, steps: usize) -> Re
         if let Some(bad) = pose.iter().find(|value| value.is_nan() || value.abs() > 1e30) {
             let (episode, step) = ((first + at) / steps, (first + at) % steps);
             let problem = format!(
-                "holds {bad} at step {step} (row {}); poses must be finite (and below 1e30)",
+                "holds {bad:e} at step {step} (row {}); poses must be finite (and below 1e30)",
                 first + at
             );
             return Err(Error::new(problem).in_field("pose").in_record(format!("episode {episode}")));

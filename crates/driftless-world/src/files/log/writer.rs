@@ -78,7 +78,7 @@ impl LogWriter {
             Some(first) if *first == layout => {}
             Some(_) => {
                 return Err(Error::new(
-                    "all episodes of a file need observations, actions and states of one width",
+                    "its observations, actions or states have another shape or type than those of the first episode",
                 ));
             }
         }

@@ -75,6 +75,18 @@ pub(super) fn open(source: &Source, entry: &Entry) -> Result<Section> {
     }
 }
 
+pub(super) fn head(source: &Source, entry: &Entry, most: u64) -> Result<Section> {
+    let packed = Section { source: source.clone(), start: entry.data, length: entry.packed, _spooled: None };
+    let mut bytes = Vec::new();
+    let most = most.min(entry.size);
+    let read = match entry.method {
+        Method::Stored => Reader::new(&packed).take(most).read_to_end(&mut bytes),
+        Method::Deflated => DeflateDecoder::new(Reader::new(&packed)).take(most).read_to_end(&mut bytes),
+    };
+    read.map_err(|source| Error::io("cannot be unpacked; the file is damaged", source))?;
+    Ok(bytes.into())
+}
+
 fn inflate(packed: &Section, entry: &Entry) -> Result<Section> {
     if entry.size > entry.packed.saturating_mul(BEST_RATIO) {
         return Err(Error::new(format!(

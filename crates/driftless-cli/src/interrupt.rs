@@ -1,0 +1,35 @@
+//! Ctrl-C and friends: work stops at the next opportunity, and what is half-written is removed.
+//!
+//! A flag that loops look at, rather than an exit in the handler: returning normally runs the
+//! destructors that remove temporary files. A second signal ends the process at once.
+
+use anyhow::{Result, bail};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// 128 + SIGINT, as shells report it.
+pub const EXIT_CODE: u8 = 130;
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// From now on, SIGINT, SIGTERM and SIGHUP raise the flag.
+pub fn listen() -> Result<()> {
+    ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(EXIT_CODE));
+        }
+    })?;
+    Ok(())
+}
+
+/// True if somebody asked to stop.
+pub fn happened() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// An error if somebody asked to stop.
+pub fn check() -> Result<()> {
+    if happened() {
+        bail!("interrupted; nothing was written");
+    }
+    Ok(())
+}
