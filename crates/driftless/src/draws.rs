@@ -1,0 +1,95 @@
+//! Every random number of a rollout, drawn on the host from one seed.
+//!
+//! Burn's own generator is global to the process, so two tests or two runs beside each other would
+//! disturb each other; and a filter whose randomness is an argument can be replayed, compared
+//! across implementations, and checked by finite differences.
+
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use driftless_world::random::Random;
+
+/// How many numbers a rollout needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DrawSizes {
+    /// Sequences, B.
+    pub batch: usize,
+    /// Time steps, T.
+    pub steps: usize,
+    /// Particles, N.
+    pub particles: usize,
+    /// Numbers in a state, S: as many are drawn for the first particles.
+    pub state: usize,
+    /// Numbers of noise a particle and step.
+    pub noise: usize,
+    /// Uniform numbers a sequence and step, for the resampler.
+    pub uniforms: usize,
+}
+
+/// The numbers of one step.
+#[derive(Clone, Debug)]
+pub struct Draw {
+    /// Standard normal, [B, N, noise].
+    pub noise: Tensor<3>,
+    /// Uniform in [0, 1), row after row: `uniforms` numbers a sequence.
+    pub uniforms: Vec<f64>,
+}
+
+/// The numbers of a whole rollout.
+#[derive(Clone, Debug)]
+pub struct Draws {
+    /// For the first particles: uniform in [0, 1), [B, N, S].
+    pub uniform_start: Tensor<3>,
+    /// For the first particles: standard normal, [B, N, S].
+    pub normal_start: Tensor<3>,
+    /// For each step; step 0 moves nothing, so its noise is unused.
+    pub steps: Vec<Draw>,
+}
+
+impl Draws {
+    /// The draws named by `seed`. Row b is a stream of its own: it does not change with the batch.
+    pub fn new(sizes: DrawSizes, seed: u64, device: &Device, precision: DType) -> Self {
+        let mut rows: Vec<Random> = (0..sizes.batch as u64).map(|row| Random::stream(seed, row)).collect();
+        let mut tensor = |width: usize, draw: &dyn Fn(&mut Random) -> f64| {
+            let mut values = Vec::with_capacity(sizes.batch * sizes.particles * width);
+            for random in &mut rows {
+                values.extend((0..sizes.particles * width).map(|_| draw(random)));
+            }
+            let data = TensorData::new(values, [sizes.batch, sizes.particles, width]);
+            Tensor::<3>::from_data(data, (device, precision))
+        };
+        let uniform_start = tensor(sizes.state, &Random::unit);
+        let normal_start = tensor(sizes.state, &Random::normal);
+        let noises: Vec<Tensor<3>> = (0..sizes.steps).map(|_| tensor(sizes.noise, &Random::normal)).collect();
+        let uniforms = |rows: &mut Vec<Random>| {
+            rows.iter_mut()
+                .flat_map(|random| (0..sizes.uniforms).map(|_| random.unit()).collect::<Vec<_>>())
+                .collect()
+        };
+        let steps = noises.into_iter().map(|noise| Draw { noise, uniforms: uniforms(&mut rows) }).collect();
+        Self { uniform_start, normal_start, steps }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZES: DrawSizes = DrawSizes { batch: 3, steps: 4, particles: 5, state: 2, noise: 1, uniforms: 6 };
+
+    #[test]
+    fn a_seed_names_the_draws() {
+        let device = Device::flex();
+        let numbers = |seed| {
+            let draws = Draws::new(SIZES, seed, &device, DType::F32);
+            let mut all = draws.uniform_start.try_to_vec_as::<f32>().unwrap();
+            all.extend(draws.normal_start.try_to_vec_as::<f32>().unwrap());
+            for step in &draws.steps {
+                all.extend(step.noise.try_to_vec_as::<f32>().unwrap());
+                all.extend(step.uniforms.iter().map(|&u| u as f32));
+            }
+            all
+        };
+        assert_eq!(numbers(1), numbers(1));
+        assert_ne!(numbers(1), numbers(2));
+        assert_eq!(numbers(1).len(), 3 * (2 * 10 + 4 * (5 + 6)));
+    }
+}

@@ -1,0 +1,32 @@
+//! Differentiable particle filters that learn from few labels.
+//!
+//! # Shapes
+//! One legend for the whole crate: **B** batch, **T** time, **N** particles, **S** state, **A**
+//! action, **E** feature. A comment `// [B, N, S]` at the end of a line gives the shape of what the
+//! line makes.
+//!
+//! # Map
+//! - [`space`]: which coordinates are angles; the only place that wraps or averages them.
+//! - [`belief`]: weighted particles whose log-weights are normalised by construction.
+//! - [`prior`]: where particles start. [`draws`]: every random number, from one seed.
+//! - [`model`]: how states move and observations arise; two easy doors and one full one.
+//! - [`resample`]: drawing particles anew, and wrappers that decide when, and what gradients see.
+//! - [`filter`]: the one step, and rollouts of it.
+//!
+//! Randomness is data: nothing here draws a number by itself. What is needed is drawn on the host
+//! from one seed and passed in, so every function is pure, repeatable and differentiable.
+
+pub mod belief;
+pub mod draws;
+pub mod filter;
+pub mod model;
+pub mod prior;
+pub mod resample;
+pub mod space;
+
+pub use belief::{Belief, LogWeights};
+pub use draws::{Draw, DrawSizes, Draws};
+pub use filter::{Filter, Rollout, StepInfo};
+pub use model::{Measurement, Model, Moment, StateSpace, Transition};
+pub use prior::Prior;
+pub use space::Space;

@@ -1,0 +1,65 @@
+//! Only when needed: resampling while the effective sample size is high throws information away.
+
+use super::{Resampled, Resampler};
+use crate::belief::{Belief, LogWeights};
+use burn::tensor::{Int, Tensor};
+
+/// Resamples only the sequences whose effective sample size is below a fraction of N; the others
+/// keep particles and weights (Algorithm 1, steps a and b, with N_thres = fraction · N).
+#[derive(Debug)]
+pub struct WhenBelow {
+    /// Between 0 (never) and 1 (unless all weights are equal).
+    pub fraction: f64,
+    /// How.
+    pub inner: Box<dyn Resampler>,
+}
+
+impl Resampler for WhenBelow {
+    fn uniforms(&self, particles: usize) -> usize {
+        self.inner.uniforms(particles)
+    }
+
+    fn resample(&self, belief: Belief, uniforms: &[f64]) -> Resampled {
+        let [batch, particles, size] = belief.dims();
+        let needed = belief.weights.effective_sample_size().lower_elem(self.fraction * particles as f64); // [B]
+        let resampled = self.inner.resample(belief.clone(), uniforms);
+        let rows = needed.clone().unsqueeze_dim::<2>(1).expand([batch, particles]);
+        let identity = Tensor::<1, Int>::arange(0..particles as i64, &belief.states.device());
+        let identity = identity.unsqueeze_dim::<2>(0).expand([batch, particles]);
+        let states_rows = needed.unsqueeze_dims::<3>(&[1, 2]).expand([batch, particles, size]);
+        let states = belief.states.mask_where(states_rows, resampled.belief.states);
+        let weights = belief.weights.log().mask_where(rows.clone(), resampled.belief.weights.log());
+        Resampled {
+            belief: Belief { states, weights: LogWeights::from_normalised(weights) },
+            ancestors: identity.mask_where(rows, resampled.ancestors),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Systematic, gather_states};
+    use super::*;
+    use burn::tensor::Device;
+
+    #[test]
+    fn only_degenerate_sequences_are_resampled() {
+        let device = Device::flex();
+        let states = Tensor::<3>::from_data([[[0.0], [1.0], [2.0]], [[0.0], [1.0], [2.0]]], &device);
+        let log = Tensor::<2>::from_data(
+            [[0.34_f32.ln(), 0.33_f32.ln(), 0.33_f32.ln()], [-9.0, 0.0, -9.0]],
+            &device,
+        );
+        let belief = Belief { states, weights: LogWeights::normalised(log) };
+        let before = belief.weights.log().try_to_vec_as::<f32>().unwrap();
+        let half = WhenBelow { fraction: 0.5, inner: Box::new(Systematic) };
+        let result = half.resample(belief, &[0.5, 0.5]);
+        assert_eq!(result.ancestors.try_to_vec_as::<i32>().unwrap(), [0, 1, 2, 1, 1, 1]);
+        let after = result.belief.weights.log().try_to_vec_as::<f32>().unwrap();
+        assert_eq!(after[..3], before[..3]);
+        assert!(after[3..].iter().all(|log| (log + 3.0_f32.ln()).abs() < 1e-6));
+        let states =
+            gather_states(Tensor::from_data([[[5.0], [6.0]]], &device), Tensor::from_data([[1, 1]], &device));
+        assert_eq!(states.try_to_vec_as::<f32>().unwrap(), [6.0, 6.0]);
+    }
+}

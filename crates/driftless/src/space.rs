@@ -1,0 +1,140 @@
+//! Which coordinates of a state are angles, and what follows: differences wrap, means are circular.
+
+use burn::tensor::Tensor;
+use std::f64::consts::PI;
+
+/// The geometry of states of S numbers. All wrapping and averaging of angles happens here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    angles: &'static [usize],
+}
+
+impl Space {
+    /// No angles: ordinary vectors.
+    pub const LINEAR: Self = Self { angles: &[] };
+    /// Poses in the plane: x, y, heading.
+    pub const SE2: Self = Self { angles: &[2] };
+
+    /// A space whose coordinates `angles` are angles in radians.
+    pub const fn new(angles: &'static [usize]) -> Self {
+        Self { angles }
+    }
+
+    /// The coordinates that are angles.
+    pub fn angles(&self) -> &'static [usize] {
+        self.angles
+    }
+
+    /// `a - b`, angles wrapped into [-π, π). The gradient is that of the plain difference.
+    ///
+    /// # Shapes
+    /// Both [.., S] with the state last; any shapes that broadcast.
+    pub fn difference<const D: usize>(&self, a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
+        self.wrap(a - b)
+    }
+
+    /// Angles wrapped into [-π, π), other coordinates as they are; gradient 1 everywhere.
+    pub fn wrap<const D: usize>(&self, states: Tensor<D>) -> Tensor<D> {
+        self.angles.iter().fold(states, |states, &k| {
+            let angle = states.clone().slice_dim(D - 1, k..k + 1);
+            // The number of whole turns is a constant, so subtracting it leaves the gradient alone.
+            let turns = ((angle.detach() + PI) / (2.0 * PI)).floor();
+            let size = states.dims()[D - 1];
+            replace(states, k, size, |angle| angle - turns * (2.0 * PI))
+        })
+    }
+
+    /// The weighted mean state; for angles `atan2(Σ w sin θ, Σ w cos θ)`.
+    ///
+    /// Where an angle's resultant vanishes (opposite angles of equal weight) the mean is undefined
+    /// and its gradient would be infinite: there, and only there, 0 is returned, without gradient.
+    ///
+    /// # Shapes
+    /// Weights [B, N] that sum to 1 over N, states [B, N, S]; result [B, S].
+    pub fn mean(&self, weights: Tensor<2>, states: &Tensor<3>) -> Tensor<2> {
+        let size = states.dims()[2];
+        let weights = weights.unsqueeze_dim::<3>(2); // [B, N, 1]
+        let mean = (weights.clone() * states.clone()).sum_dim(1).squeeze_dim::<2>(1); // [B, S]
+        self.angles.iter().fold(mean, |mean, &k| {
+            let angle = states.clone().slice_dim(2, k..k + 1); // [B, N, 1]
+            let part = |values: Tensor<3>| (weights.clone() * values).sum_dim(1).squeeze_dim::<2>(1); // [B, 1]
+            let circular = direction(part(angle.clone().sin()), part(angle.cos()));
+            replace(mean, k, size, |_| circular)
+        })
+    }
+}
+
+/// `atan2(sine, cosine)`, with 0 and no gradient where both vanish.
+pub(crate) fn direction<const D: usize>(sine: Tensor<D>, cosine: Tensor<D>) -> Tensor<D> {
+    let nowhere = (sine.clone().square() + cosine.clone().square()).lower_elem(1e-24);
+    let cosine = cosine.mask_fill(nowhere.clone(), 1.0);
+    let sine = sine.mask_fill(nowhere, 0.0);
+    sine.atan2(cosine)
+}
+
+/// Puts `change(coordinate k)` in the place of coordinate k of the last dimension.
+fn replace<const D: usize>(
+    states: Tensor<D>,
+    k: usize,
+    size: usize,
+    change: impl FnOnce(Tensor<D>) -> Tensor<D>,
+) -> Tensor<D> {
+    let last = D - 1;
+    let mut parts = Vec::with_capacity(3);
+    if k > 0 {
+        parts.push(states.clone().slice_dim(last, 0..k));
+    }
+    parts.push(change(states.clone().slice_dim(last, k..k + 1)));
+    if k + 1 < size {
+        parts.push(states.slice_dim(last, k + 1..size));
+    }
+    Tensor::cat(parts, last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use burn::tensor::{DType, Device};
+
+    fn f64s<const D: usize>(data: impl Into<burn::tensor::TensorData>, device: &Device) -> Tensor<D> {
+        Tensor::from_data(data.into(), (device, DType::F64))
+    }
+
+    fn numbers<const D: usize>(tensor: &Tensor<D>) -> Vec<f64> {
+        tensor.try_to_vec_as::<f64>().unwrap()
+    }
+
+    /// Golden number: θ = (3, -3, 3.1), w = (0.5, 0.3, 0.2); the plain mean would be 1.22.
+    #[test]
+    fn circular_mean() {
+        let device = Device::flex();
+        let states = f64s::<3>([[[1.0, 0.0, 3.0], [2.0, 0.0, -3.0], [3.0, 1.0, 3.1]]], &device);
+        let mean = numbers(&Space::SE2.mean(f64s([[0.5, 0.3, 0.2]], &device), &states));
+        assert!((mean[0] - 1.7).abs() < 1e-12 && (mean[1] - 0.2).abs() < 1e-12);
+        assert!((mean[2] - 3.104_767_848_860_746_4).abs() < 1e-12, "{mean:?}");
+        let plain = numbers(&Space::LINEAR.mean(f64s([[0.5, 0.3, 0.2]], &device), &states));
+        assert!((plain[2] - 1.22).abs() < 1e-12);
+    }
+
+    #[test]
+    fn differences_wrap_with_gradient_one() {
+        let device = Device::flex().autodiff();
+        let a = f64s::<2>([[1.0, 2.0, 3.0], [1.0, 2.0, 9.5]], &device).require_grad();
+        let b = f64s::<2>([[0.0, 0.0, -3.0], [0.0, 0.0, 0.0]], &device);
+        let difference = Space::SE2.difference(a.clone(), b);
+        let expected = [1.0, 2.0, 6.0 - 2.0 * PI, 1.0, 2.0, 9.5 - 4.0 * PI];
+        assert!(numbers(&difference).iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-12));
+        let gradient = a.grad(&difference.sum().backward()).unwrap();
+        assert_eq!(numbers(&gradient), [1.0; 6]);
+    }
+
+    #[test]
+    fn opposite_angles_have_no_mean_and_no_gradient() {
+        let device = Device::flex().autodiff();
+        let states = f64s::<3>([[[0.0, 0.0, 0.0], [0.0, 0.0, PI]]], &device).require_grad();
+        let mean = Space::SE2.mean(f64s([[0.5, 0.5]], &device), &states);
+        let gradient = states.grad(&mean.clone().sum().backward()).unwrap();
+        assert_eq!(numbers(&mean)[2], 0.0);
+        assert!(numbers(&gradient).iter().all(|g| g.is_finite()));
+    }
+}
