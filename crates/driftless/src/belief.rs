@@ -136,3 +136,71 @@ impl Belief {
         Self { states: self.states.detach(), weights: self.weights.detach() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, f64s, numbers};
+
+    fn weights(values: [f64; 3]) -> LogWeights {
+        LogWeights::normalised(f64s([values.map(f64::ln)]))
+    }
+
+    #[test]
+    fn effective_sample_size_counts_the_particles_that_matter() {
+        for (values, expected) in [([1.0, 1.0, 0.0], 2.0), ([0.0, 5.0, 0.0], 1.0), ([2.0, 2.0, 2.0], 3.0)] {
+            assert_close(&numbers(&weights(values).effective_sample_size()), &[expected], 1e-12);
+        }
+        assert_close(&numbers(&weights([0.0, 0.0, 0.0]).effective_sample_size()), &[3.0], 1e-12);
+    }
+
+    /// w = (.2, .3, .5), l = (1, 4, 2): Σ w l = 2.4, posterior (.2, 1.2, 1) / 2.4.
+    #[test]
+    fn one_step_of_bayes_by_hand() {
+        let likelihood = [[1.0_f64, 4.0, 2.0].map(f64::ln)];
+        let result = weights([0.2, 0.3, 0.5]).reweight(f64s(likelihood));
+        assert_close(&numbers(&result.weights.exp()), &[1.0 / 12.0, 0.5, 5.0 / 12.0], 1e-12);
+        assert_close(&numbers(&result.log_evidence), &[2.4_f64.ln()], 1e-12);
+        assert_eq!(result.collapsed.try_to_vec_as::<i32>().unwrap(), [0]);
+    }
+
+    #[test]
+    fn a_constant_only_shifts_the_evidence() {
+        let likelihood = f64s::<2>([[-1.0, 0.5, 2.0]]);
+        let plain = weights([0.2, 0.3, 0.5]).reweight(likelihood.clone());
+        let shifted = weights([0.2, 0.3, 0.5]).reweight(likelihood - 700.0);
+        assert_close(&numbers(&shifted.weights.exp()), &numbers(&plain.weights.exp()), 1e-12);
+        assert_close(&numbers(&shifted.log_evidence), &[numbers(&plain.log_evidence)[0] - 700.0], 1e-10);
+    }
+
+    /// Rows in which nothing is usable keep their weights; other rows lose the unusable particles.
+    #[test]
+    fn unusable_likelihoods_never_spread() {
+        let (never, nan, ever) = (f64::NEG_INFINITY, f64::NAN, f64::INFINITY);
+        let likelihood =
+            f64s::<2>([[never, never], [nan, nan], [ever, ever], [nan, never], [never, 0.5], [0.5, ever]])
+                .require_grad();
+        let prior = f64s::<2>([[0.25_f64.ln(), 0.75_f64.ln()]; 6]).require_grad();
+        let result = LogWeights::normalised(prior.clone()).reweight(likelihood.clone());
+        let expected = [0.25, 0.75, 0.25, 0.75, 0.25, 0.75, 0.25, 0.75, 0.0, 1.0, 1.0, 0.0];
+        assert_close(&numbers(&result.weights.exp()), &expected, 1e-12);
+        assert_eq!(result.collapsed.try_to_vec_as::<i32>().unwrap(), [1, 1, 1, 1, 0, 0]);
+        let evidence = numbers(&result.log_evidence);
+        assert_close(&evidence[..4], &[COLLAPSED_LOG_EVIDENCE; 4], 0.0);
+        assert_close(&evidence[4..], &[0.75_f64.ln() + 0.5, 0.25_f64.ln() + 0.5], 1e-12);
+        let loss = (result.weights.exp().square().sum() + result.log_evidence.sum()).backward();
+        for input in [likelihood, prior] {
+            assert!(numbers(&input.grad(&loss).unwrap()).iter().all(|g| g.is_finite()));
+        }
+    }
+
+    /// A removed particle stays removed, whatever is seen afterwards.
+    #[test]
+    fn the_dead_stay_dead() {
+        let never = f64::NEG_INFINITY;
+        let first = weights([1.0, 1.0, 1.0]).reweight(f64s([[never, 0.0, 0.0]])).weights;
+        let result = first.reweight(f64s([[50.0, never, never]]));
+        assert_eq!(result.collapsed.try_to_vec_as::<i32>().unwrap(), [1]);
+        assert_close(&numbers(&result.weights.exp()), &[0.0, 0.5, 0.5], 1e-12);
+    }
+}

@@ -92,4 +92,15 @@ mod tests {
         assert_ne!(numbers(1), numbers(2));
         assert_eq!(numbers(1).len(), 3 * (2 * 10 + 4 * (5 + 6)));
     }
+
+    #[test]
+    fn a_sequence_does_not_depend_on_its_batch() {
+        let device = Device::flex();
+        let draws = |batch| Draws::new(DrawSizes { batch, ..SIZES }, 1, &device, DType::F64);
+        let (alone, together) = (draws(1), draws(3));
+        let noise = |draws: &Draws| draws.steps[2].noise.try_to_vec_as::<f64>().unwrap();
+        assert_eq!(noise(&alone), noise(&together)[..5]);
+        assert_eq!(alone.steps[3].uniforms, together.steps[3].uniforms[..6]);
+        assert_ne!(noise(&together)[..5], noise(&together)[5..10]);
+    }
 }

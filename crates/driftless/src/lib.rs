@@ -23,6 +23,8 @@ pub mod model;
 pub mod prior;
 pub mod resample;
 pub mod space;
+#[cfg(test)]
+mod testing;
 
 pub use belief::{Belief, LogWeights};
 pub use draws::{Draw, DrawSizes, Draws};

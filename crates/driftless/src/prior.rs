@@ -63,3 +63,56 @@ pub(crate) fn row(values: &[f64], like: &Tensor<3>) -> Tensor<3> {
     let data = burn::tensor::TensorData::new(values.to_vec(), [1, 1, values.len()]);
     Tensor::from_data(data, (&like.device(), like.dtype()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draws::DrawSizes;
+    use crate::testing::{assert_close, f64s, numbers};
+    use burn::tensor::{DType, Device};
+
+    fn draws() -> Draws {
+        let sizes = DrawSizes { batch: 2, steps: 0, particles: 20_000, state: 2, noise: 0, uniforms: 0 };
+        Draws::new(sizes, 5, &Device::flex(), DType::F64)
+    }
+
+    /// Mean and variance of coordinate k over all particles.
+    fn moments(belief: &Belief, k: usize) -> (f64, f64) {
+        let values = numbers(&belief.states.clone().slice_dim(2, k..k + 1));
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        (mean, values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / values.len() as f64)
+    }
+
+    #[test]
+    fn a_box_is_filled_evenly_and_empty_outside() {
+        let prior = Prior::Uniform { low: vec![-1.0, 10.0], high: vec![1.0, 14.0] };
+        let inside = -8.0_f64.ln();
+        let density =
+            numbers(&prior.log_density(&f64s([[[0.0, 11.0], [-1.0, 14.0], [0.0, 9.9], [1.1, 11.0]]])));
+        assert_close(&density[..2], &[inside; 2], 1e-12);
+        assert_eq!(density[2..], [-1e30; 2]);
+        let belief = prior.sample(&draws());
+        for (k, mean, range) in [(0, 0.0, 2.0), (1, 12.0, 4.0_f64)] {
+            let (found, variance) = moments(&belief, k);
+            // Five standard errors of 40 000 draws; Var of the squared deviation is range⁴ / 180.
+            assert!((found - mean).abs() < 5.0 * range / 12.0_f64.sqrt() / 200.0, "{found}");
+            assert!((variance - range * range / 12.0).abs() < 5.0 * range.powi(2) / 180.0_f64.sqrt() / 200.0);
+        }
+        assert_close(&numbers(&belief.weights.exp())[..2], &[1.0 / 20_000.0; 2], 1e-15);
+    }
+
+    #[test]
+    fn normal_density_and_moments() {
+        let prior = Prior::Normal { mean: vec![1.0, -2.0], std: vec![0.5, 3.0] };
+        let density = numbers(&prior.log_density(&f64s([[[1.0, -2.0], [1.5, 4.0]]])));
+        // log N(0) of both coordinates: -log 2π - log 0.5 - log 3; then one and two sigmas away.
+        let peak = -1.837_877_066_409_345_5 - 1.5_f64.ln();
+        assert_close(&density, &[peak, peak - 0.5 - 2.0], 1e-12);
+        let belief = prior.sample(&draws());
+        for (k, mean, std) in [(0, 1.0, 0.5), (1, -2.0, 3.0_f64)] {
+            let (found, variance) = moments(&belief, k);
+            assert!((found - mean).abs() < 5.0 * std / 200.0, "{found}");
+            assert!((variance - std * std).abs() < 5.0 * std * std * 2.0_f64.sqrt() / 200.0, "{variance}");
+        }
+    }
+}

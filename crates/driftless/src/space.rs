@@ -94,45 +94,34 @@ fn replace<const D: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use burn::tensor::{DType, Device};
-
-    fn f64s<const D: usize>(data: impl Into<burn::tensor::TensorData>, device: &Device) -> Tensor<D> {
-        Tensor::from_data(data.into(), (device, DType::F64))
-    }
-
-    fn numbers<const D: usize>(tensor: &Tensor<D>) -> Vec<f64> {
-        tensor.try_to_vec_as::<f64>().unwrap()
-    }
+    use crate::testing::{assert_close, f64s, numbers};
 
     /// Golden number: θ = (3, -3, 3.1), w = (0.5, 0.3, 0.2); the plain mean would be 1.22.
     #[test]
     fn circular_mean() {
-        let device = Device::flex();
-        let states = f64s::<3>([[[1.0, 0.0, 3.0], [2.0, 0.0, -3.0], [3.0, 1.0, 3.1]]], &device);
-        let mean = numbers(&Space::SE2.mean(f64s([[0.5, 0.3, 0.2]], &device), &states));
-        assert!((mean[0] - 1.7).abs() < 1e-12 && (mean[1] - 0.2).abs() < 1e-12);
-        assert!((mean[2] - 3.104_767_848_860_746_4).abs() < 1e-12, "{mean:?}");
-        let plain = numbers(&Space::LINEAR.mean(f64s([[0.5, 0.3, 0.2]], &device), &states));
-        assert!((plain[2] - 1.22).abs() < 1e-12);
+        let states = f64s::<3>([[[1.0, 0.0, 3.0], [2.0, 0.0, -3.0], [3.0, 1.0, 3.1]]]);
+        let weights = f64s::<2>([[0.5, 0.3, 0.2]]);
+        let mean = numbers(&Space::SE2.mean(weights.clone(), &states));
+        assert_close(&mean, &[1.7, 0.2, 3.104_767_848_860_746_4], 1e-12);
+        let plain = numbers(&Space::LINEAR.mean(weights, &states));
+        assert_close(&plain, &[1.7, 0.2, 1.22], 1e-12);
     }
 
     #[test]
     fn differences_wrap_with_gradient_one() {
-        let device = Device::flex().autodiff();
-        let a = f64s::<2>([[1.0, 2.0, 3.0], [1.0, 2.0, 9.5]], &device).require_grad();
-        let b = f64s::<2>([[0.0, 0.0, -3.0], [0.0, 0.0, 0.0]], &device);
+        let a = f64s::<2>([[1.0, 2.0, 3.0], [1.0, 2.0, 9.5]]).require_grad();
+        let b = f64s::<2>([[0.0, 0.0, -3.0], [0.0, 0.0, 0.0]]);
         let difference = Space::SE2.difference(a.clone(), b);
         let expected = [1.0, 2.0, 6.0 - 2.0 * PI, 1.0, 2.0, 9.5 - 4.0 * PI];
-        assert!(numbers(&difference).iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-12));
+        assert_close(&numbers(&difference), &expected, 1e-12);
         let gradient = a.grad(&difference.sum().backward()).unwrap();
         assert_eq!(numbers(&gradient), [1.0; 6]);
     }
 
     #[test]
     fn opposite_angles_have_no_mean_and_no_gradient() {
-        let device = Device::flex().autodiff();
-        let states = f64s::<3>([[[0.0, 0.0, 0.0], [0.0, 0.0, PI]]], &device).require_grad();
-        let mean = Space::SE2.mean(f64s([[0.5, 0.5]], &device), &states);
+        let states = f64s::<3>([[[0.0, 0.0, 0.0], [0.0, 0.0, PI]]]).require_grad();
+        let mean = Space::SE2.mean(f64s([[0.5, 0.5]]), &states);
         let gradient = states.grad(&mean.clone().sum().backward()).unwrap();
         assert_eq!(numbers(&mean)[2], 0.0);
         assert!(numbers(&gradient).iter().all(|g| g.is_finite()));

@@ -66,3 +66,47 @@ fn unit(features: Tensor<3>) -> Tensor<3> {
     let length = features.clone().square().sum_dim(2).clamp_min(1e-12).sqrt();
     features / length
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, f64s, numbers};
+
+    /// Golden: (3, 4) and (4, 3) have cosine .96, so l = 1 / (.04 + ε).
+    #[test]
+    fn golden_likelihood() {
+        let (state, seen) = (f64s::<3>([[[3.0, 4.0]]]).require_grad(), f64s::<3>([[[4.0, 3.0]]]));
+        let likelihood = log_match(state.clone(), seen.clone(), 1e-8).exp();
+        assert_close(&numbers(&likelihood), &[24.999_993_75], 1e-8);
+        assert_close(&numbers(&log_match(state.clone(), seen, 1e-300).exp()), &[25.0], 1e-11);
+        let gradient = numbers(&state.grad(&likelihood.backward()).unwrap());
+        // Length does not matter: e · dl/de = 0. The direction does.
+        assert!((3.0 * gradient[0] + 4.0 * gradient[1]).abs() < 1e-10, "{gradient:?}");
+        assert!(gradient[0] > 1.0);
+    }
+
+    /// A dead feature has cosine 0 with everything: l = 1 / (1 + ε), no gradient.
+    #[test]
+    fn dead_features() {
+        let state = f64s::<3>([[[0.0, 0.0], [1.0, 0.0]]]).require_grad();
+        let log = log_match(state.clone(), f64s([[[0.0, 2.0]]]), 1e-8);
+        assert_close(&numbers(&log), &[-1e-8, -1e-8], 1e-12);
+        let gradient = numbers(&state.grad(&log.sum().backward()).unwrap());
+        assert!(gradient.iter().all(|g| g.is_finite()), "{gradient:?}");
+        let dead = log_match(state.clone(), f64s([[[0.0, 0.0]]]), 1e-8);
+        assert_close(&numbers(&dead), &[-1e-8, -1e-8], 1e-12);
+        assert_eq!(numbers(&state.grad(&dead.sum().backward()).unwrap()), [0.0; 4]);
+    }
+
+    /// In 32 bits the cosine of a vector with itself often exceeds 1.
+    #[test]
+    fn identical_features_are_never_nan() {
+        let mut random = driftless_world::random::Random::new(3);
+        let values: Vec<f32> = (0..1000 * 7).map(|_| random.normal() as f32 * 3.0).collect();
+        let data = burn::tensor::TensorData::new(values, [1, 1000, 7]);
+        let features = Tensor::<3>::from_data(data, &burn::tensor::Device::flex());
+        let log = log_match(features.clone(), features, 1e-8);
+        let most = -(1e-8_f64.ln()) + 1e-4;
+        assert!(numbers(&log).iter().all(|&log| log > 10.0 && log < most), "{log}");
+    }
+}

@@ -76,3 +76,56 @@ impl Motion for GivenOdometry {
         Tensor::cat(vec![x, y, turn], 2)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, f64s, numbers};
+    use driftless_world::pose::{Frame, Pose, wrap};
+
+    const STD: [f64; 3] = [20.0, 10.0, 0.5];
+
+    fn odometry() -> GaussianMotion<GivenOdometry> {
+        GaussianMotion::new(GivenOdometry::default(), STD.to_vec(), Space::SE2)
+    }
+
+    #[test]
+    fn given_odometry_moves_as_poses_do() {
+        let poses = [Pose::new(1.0, 2.0, 0.3), Pose::new(-5.0, 4.0, 3.0), Pose::new(0.0, 0.0, -3.1)];
+        let action = [3.0, -2.0, 0.4];
+        let states = poses.map(|pose| [pose.x, pose.y, pose.heading]);
+        let moved = odometry().sample(f64s([states]), f64s([action]), f64s([[[0.0; 3]; 3]]));
+        let expected = poses.map(|pose| pose.moved(action, Frame::Reflected));
+        let expected: Vec<f64> = expected.iter().flat_map(|pose| [pose.x, pose.y, pose.heading]).collect();
+        assert_close(&numbers(&moved), &expected, 1e-12);
+    }
+
+    /// log g against the formula, one coordinate at a time, for a heading that wraps.
+    #[test]
+    fn density_is_the_formula() {
+        let parent = Pose::new(7.0, -3.0, 3.0);
+        let (action, noise) = ([3.0, -2.0, 0.4], [0.7, -1.1, 1.3]);
+        let parents = f64s::<3>([[[parent.x, parent.y, parent.heading]]]);
+        let states = odometry().sample(parents.clone(), f64s([action]), f64s([[noise]]));
+        let found = numbers(&states);
+        let expected = parent.moved(action, Frame::Reflected);
+        assert_close(&found[2..], &[wrap(expected.heading + 0.5 * 1.3)], 1e-12);
+        let residuals = [found[0] - expected.x, found[1] - expected.y, wrap(found[2] - expected.heading)];
+        let formula: f64 = residuals
+            .iter()
+            .zip(STD)
+            .map(|(residual, std)| -0.5 * (residual / std).powi(2) - (std * TAU.sqrt()).ln())
+            .sum();
+        let density = odometry().log_density(parents, states, f64s([action]));
+        assert_close(&numbers(&density), &[formula], 1e-12);
+        let of_noise: f64 =
+            noise.iter().zip(STD).map(|(z, std)| -0.5 * z * z - (std * TAU.sqrt()).ln()).sum();
+        assert_close(&numbers(&density), &[of_noise], 1e-12);
+    }
+
+    #[test]
+    #[should_panic(expected = "must be positive")]
+    fn a_density_needs_noise() {
+        GaussianMotion::new(GivenOdometry::default(), vec![1.0, 0.0, 1.0], Space::SE2);
+    }
+}
