@@ -63,7 +63,7 @@ impl LogWeights {
         let collapsed = impossible.all_dim(1); // [B, 1]
         let fallen_back = collapsed.clone().expand([batch, particles]);
         let joint = joint.mask_where(fallen_back, self.0);
-        let evidence = log_sum_exp(joint.clone()); // [B, 1]
+        let evidence = log_sum_exp(joint.clone(), 1); // [B, 1]
         let weights = Self(joint - evidence.clone());
         let log_evidence = evidence.mask_fill(collapsed.clone(), COLLAPSED_LOG_EVIDENCE);
         Reweighted {
@@ -85,7 +85,7 @@ impl LogWeights {
 
     /// 1 / Σ w², between 1 (one particle has all weight) and N (all equal). [B]
     pub fn effective_sample_size(&self) -> Tensor<1> {
-        (-log_sum_exp(self.0.clone() * 2.0)).exp().squeeze_dim(1)
+        (-log_sum_exp(self.0.clone() * 2.0, 1)).exp().squeeze_dim(1)
     }
 
     /// The same numbers, seen as constants by the gradient.
@@ -99,10 +99,10 @@ impl LogWeights {
     }
 }
 
-/// log Σ_N exp, stable; [B, N] → [B, 1].
-pub(crate) fn log_sum_exp(values: Tensor<2>) -> Tensor<2> {
-    let highest = values.clone().detach().max_dim(1);
-    (values - highest.clone()).exp().sum_dim(1).log() + highest
+/// log Σ exp over `dim`, which becomes 1; stable.
+pub(crate) fn log_sum_exp<const D: usize>(values: Tensor<D>, dim: usize) -> Tensor<D> {
+    let highest = values.clone().detach().max_dim(dim);
+    (values - highest.clone()).exp().sum_dim(dim).log() + highest
 }
 
 /// What is known of a state: N weighted particles for each of B sequences.

@@ -3,7 +3,7 @@
 use crate::belief::Belief;
 use crate::draws::{Draw, Draws};
 use crate::model::{Cues, Measurement, Model, Moment, Transition};
-use crate::resample::{Resampled, Resampler};
+use crate::resample::{Resampled, Resampler, identity};
 use crate::space::Space;
 use burn::tensor::{Int, Tensor};
 use std::ops::Range;
@@ -49,11 +49,9 @@ pub struct Rollout<M: Model> {
 impl Filter {
     /// The first belief and its record: weighted by the first observation, or not.
     pub fn start<M: Model>(&self, model: &M, prior: Belief, cues: &Cues<M>) -> (Belief, StepInfo) {
-        let [batch, particles, _] = prior.dims();
         let log_likelihood = model.measurement().log_likelihood(cues, 0, prior.states.clone()); // [B, N]
-        let identity = Tensor::<1, Int>::arange(0..particles as i64, &prior.states.device());
-        let ancestors = identity.unsqueeze_dim::<2>(0).expand([batch, particles]);
         let weight = if self.weigh_first { log_likelihood.clone() } else { log_likelihood.zeros_like() };
+        let ancestors = identity(&prior);
         let reweighted = prior.weights.reweight(weight);
         let info = StepInfo {
             ancestors,
@@ -73,7 +71,7 @@ impl Filter {
         now: &Moment<'_, Cues<M>>,
         draw: &Draw,
     ) -> (Belief, StepInfo) {
-        let Resampled { belief, ancestors } = self.resampler.resample(belief, &draw.uniforms);
+        let Resampled { belief, ancestors, log_mass } = self.resampler.resample(belief, &draw.uniforms);
         let parents = belief.states;
         let states = model.transition().sample(parents.clone(), now.action.clone(), draw.noise.clone());
         let log_likelihood = model.measurement().log_likelihood(now.cues, now.t, states.clone()); // [B, N]
@@ -82,7 +80,7 @@ impl Filter {
             ancestors,
             parents,
             log_likelihood,
-            log_evidence: reweighted.log_evidence,
+            log_evidence: reweighted.log_evidence + log_mass,
             collapsed: reweighted.collapsed,
         };
         (Belief { states, weights: reweighted.weights }, info)

@@ -1,18 +1,27 @@
 //! Resampling: particles are drawn anew in proportion to their weights.
 //!
-//! A [`Resampler`] is an object chosen by configuration. Schemes draw ancestors
-//! ([`Systematic`], [`Multinomial`]); wrappers decide when ([`WhenBelow`]) and what the gradient
-//! sees ([`Truncate`]). Wrappers stack, so the filter has no branch for any of them.
+//! A [`Resampler`] is an object chosen by configuration. A [`Scheme`] draws ancestors, and the
+//! gradient ignores that it did. [`Soft`] and [`StopGradient`] give the drawn particles weights
+//! through which a gradient flows; [`OptimalTransport`] moves particles instead of drawing them.
+//! [`WhenBelow`] decides when, [`Truncate`] where the gradient ends; these two wrap any other, so
+//! the filter has no branch for any of them.
 
 mod adaptive;
 mod scheme;
+mod sinkhorn;
+mod soft;
+mod stop_gradient;
+mod transport;
 mod truncate;
 
 pub use adaptive::WhenBelow;
-pub use scheme::{Multinomial, Systematic};
+pub use scheme::Scheme;
+pub use soft::Soft;
+pub use stop_gradient::StopGradient;
+pub use transport::OptimalTransport;
 pub use truncate::Truncate;
 
-use crate::belief::{Belief, LogWeights};
+use crate::belief::Belief;
 use burn::tensor::{Int, Tensor};
 
 /// Draws particles anew.
@@ -31,6 +40,10 @@ pub struct Resampled {
     pub belief: Belief,
     /// Which particle each one was before, [B, N].
     pub ancestors: Tensor<2, Int>,
+    /// What the new weights summed to before they were normalised, log Σ w'. It is part of the
+    /// evidence: without it neither the estimate nor its gradient would be unbiased. 0 where all
+    /// new weights are 1 / N. [B]
+    pub log_mass: Tensor<1>,
 }
 
 /// `states[b, ancestors[b, i], ·]`: [B, N, S] by [B, N].
@@ -39,9 +52,35 @@ pub(crate) fn gather_states(states: Tensor<3>, ancestors: Tensor<2, Int>) -> Ten
     states.gather(1, ancestors.unsqueeze_dim::<3>(2).expand([batch, particles, size]))
 }
 
-/// Equal weights for drawn particles.
-pub(crate) fn drawn(belief: &Belief, ancestors: Tensor<2, Int>) -> Resampled {
+/// Each particle its own ancestor, [B, N].
+pub(crate) fn identity(belief: &Belief) -> Tensor<2, Int> {
+    let [batch, particles, _] = belief.dims();
+    let one = Tensor::<1, Int>::arange(0..particles as i64, &belief.states.device());
+    one.unsqueeze_dim::<2>(0).expand([batch, particles])
+}
+
+/// No mass lost or won, [B].
+pub(crate) fn no_mass(belief: &Belief) -> Tensor<1> {
+    belief.weights.log().detach().slice_dim(1, 0..1).squeeze_dim::<1>(1).zeros_like()
+}
+
+/// Draws from a proposal q instead of the weights w, and makes up for it: w' = w / (N q). [B, N]
+///
+/// q may be anything that is positive where w is; what the gradient sees of it is the caller's
+/// choice. The drawing itself is not differentiated.
+pub(crate) fn draw_from(
+    belief: &Belief,
+    log_proposal: Tensor<2>,
+    scheme: Scheme,
+    uniforms: &[f64],
+) -> Resampled {
+    let ancestors = scheme.ancestors(&log_proposal.clone().exp(), uniforms);
+    let ratio = (belief.weights.log() - log_proposal).gather(1, ancestors.clone()); // [B, N]
     let states = gather_states(belief.states.clone(), ancestors.clone());
-    let weights = LogWeights::uniform_like(&belief.weights.log());
-    Resampled { belief: Belief { states, weights }, ancestors }
+    let corrected = Belief::uniform(states.clone()).weights.reweight(ratio);
+    Resampled {
+        belief: Belief { states, weights: corrected.weights },
+        ancestors,
+        log_mass: corrected.log_evidence,
+    }
 }

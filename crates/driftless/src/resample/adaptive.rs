@@ -1,8 +1,7 @@
 //! Only when needed: resampling while the effective sample size is high throws information away.
 
-use super::{Resampled, Resampler};
+use super::{Resampled, Resampler, identity, no_mass};
 use crate::belief::{Belief, LogWeights};
-use burn::tensor::{Int, Tensor};
 
 /// Resamples only the sequences whose effective sample size is below a fraction of N; the others
 /// keep particles and weights (Algorithm 1, steps a and b, with N_thres = fraction · N).
@@ -24,23 +23,24 @@ impl Resampler for WhenBelow {
         let needed = belief.weights.effective_sample_size().lower_elem(self.fraction * particles as f64); // [B]
         let resampled = self.inner.resample(belief.clone(), uniforms);
         let rows = needed.clone().unsqueeze_dim::<2>(1).expand([batch, particles]);
-        let identity = Tensor::<1, Int>::arange(0..particles as i64, &belief.states.device());
-        let identity = identity.unsqueeze_dim::<2>(0).expand([batch, particles]);
+        let ancestors = identity(&belief).mask_where(rows.clone(), resampled.ancestors);
+        let log_mass = no_mass(&belief).mask_where(needed.clone(), resampled.log_mass);
         let states_rows = needed.unsqueeze_dims::<3>(&[1, 2]).expand([batch, particles, size]);
         let states = belief.states.mask_where(states_rows, resampled.belief.states);
-        let weights = belief.weights.log().mask_where(rows.clone(), resampled.belief.weights.log());
+        let weights = belief.weights.log().mask_where(rows, resampled.belief.weights.log());
         Resampled {
             belief: Belief { states, weights: LogWeights::from_normalised(weights) },
-            ancestors: identity.mask_where(rows, resampled.ancestors),
+            ancestors,
+            log_mass,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Systematic, gather_states};
+    use super::super::{Scheme, gather_states};
     use super::*;
-    use burn::tensor::Device;
+    use burn::tensor::{Device, Tensor};
 
     #[test]
     fn only_degenerate_sequences_are_resampled() {
@@ -52,7 +52,7 @@ mod tests {
         );
         let belief = Belief { states, weights: LogWeights::normalised(log) };
         let before = belief.weights.log().try_to_vec_as::<f32>().unwrap();
-        let half = WhenBelow { fraction: 0.5, inner: Box::new(Systematic) };
+        let half = WhenBelow { fraction: 0.5, inner: Box::new(Scheme::Systematic) };
         let result = half.resample(belief, &[0.5, 0.5]);
         assert_eq!(result.ancestors.try_to_vec_as::<i32>().unwrap(), [0, 1, 2, 1, 1, 1]);
         let after = result.belief.weights.log().try_to_vec_as::<f32>().unwrap();

@@ -3,68 +3,230 @@
 //! All are unbiased: particle i has N w_i children in expectation. Their variance differs
 //! (Douc, Cappé & Moulines 2005).
 
-use super::{Resampled, Resampler, drawn};
-use crate::belief::Belief;
+use super::{Resampled, Resampler, gather_states, no_mass};
+use crate::belief::{Belief, LogWeights};
 use burn::tensor::{Int, Tensor, TensorData};
 
-/// N independent draws: Var n_i = N w_i (1 - w_i).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Multinomial;
+/// A way to draw ancestors. New weights are equal, and the gradient does not know how they became so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// N independent draws: Var n_i = N w_i (1 - w_i).
+    Multinomial,
+    /// One draw from each of N equal strata: never more variance than multinomial.
+    Stratified,
+    /// One number u for all strata, markers (j + u) / N: n_i is N w_i rounded down or up.
+    Systematic,
+    /// ⌊N w_i⌋ children for certain, the rest by independent draws from what is left.
+    Residual,
+}
 
-/// One uniform number u and the markers (j + u) / N: n_i is N w_i rounded down or up.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Systematic;
+impl Scheme {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Multinomial, Self::Stratified, Self::Systematic, Self::Residual];
 
-impl Resampler for Multinomial {
-    fn uniforms(&self, particles: usize) -> usize {
-        particles
+    /// Draws ancestors in proportion to `weights` [B, N], which need not sum to 1. [B, N]
+    pub(crate) fn ancestors(self, weights: &Tensor<2>, uniforms: &[f64]) -> Tensor<2, Int> {
+        let [batch, particles] = weights.dims();
+        let needed = self.uniforms(particles);
+        assert_eq!(uniforms.len(), batch * needed, "random numbers for {batch} rows of {needed}");
+        // The indices are constants; weights are read back to the host, which is free on the CPU.
+        let host = weights.try_to_vec_as::<f64>().expect("weights are numbers");
+        let ancestors: Vec<i64> = host
+            .chunks_exact(particles)
+            .zip(uniforms.chunks_exact(needed))
+            .flat_map(|(weights, uniforms)| self.row(weights, uniforms))
+            .map(|ancestor| ancestor as i64)
+            .collect();
+        Tensor::from_data(TensorData::new(ancestors, [batch, particles]), &weights.device())
     }
 
-    fn resample(&self, belief: Belief, uniforms: &[f64]) -> Resampled {
-        by_markers(&belief, |row, particle, particles| uniforms[row * particles + particle])
+    /// Ancestors for one sequence.
+    fn row(self, weights: &[f64], uniforms: &[f64]) -> Vec<usize> {
+        let particles = weights.len();
+        let stratum = |j: usize, u: f64| (j as f64 + u) / particles as f64;
+        match self {
+            Self::Multinomial => by_markers(weights, uniforms.iter().copied()),
+            Self::Stratified => by_markers(weights, uniforms.iter().enumerate().map(|(j, &u)| stratum(j, u))),
+            Self::Systematic => by_markers(weights, (0..particles).map(|j| stratum(j, uniforms[0]))),
+            Self::Residual => residual(weights, uniforms),
+        }
     }
 }
 
-impl Resampler for Systematic {
-    fn uniforms(&self, _particles: usize) -> usize {
-        1
+impl Resampler for Scheme {
+    fn uniforms(&self, particles: usize) -> usize {
+        if *self == Self::Systematic { 1 } else { particles }
     }
 
     fn resample(&self, belief: Belief, uniforms: &[f64]) -> Resampled {
-        by_markers(&belief, |row, particle, particles| (particle as f64 + uniforms[row]) / particles as f64)
+        let ancestors = self.ancestors(&belief.weights.exp(), uniforms);
+        let log_mass = no_mass(&belief);
+        let weights = LogWeights::uniform_like(&belief.weights.log());
+        let states = gather_states(belief.states, ancestors.clone());
+        Resampled { belief: Belief { states, weights }, ancestors, log_mass }
     }
 }
 
 /// Ancestor of a marker m in [0, 1): the first particle whose cumulative weight exceeds m.
-fn by_markers(belief: &Belief, marker: impl Fn(usize, usize, usize) -> f64) -> Resampled {
-    let [batch, particles, _] = belief.dims();
-    // The indices are constants; weights are read back to the host, which is free on the CPU.
-    let weights = belief.weights.exp().try_to_vec_as::<f64>().expect("weights are numbers");
-    let mut ancestors = Vec::with_capacity(batch * particles);
-    for (row, weights) in weights.chunks_exact(particles).enumerate() {
-        let mut sum = 0.0;
-        let cumulative: Vec<f64> = weights
-            .iter()
-            .map(|weight| {
-                sum += weight;
-                sum
-            })
-            .collect();
-        for particle in 0..particles {
-            // Scaled by the sum, the last cumulative weight is 1 whatever the rounding.
-            let target = marker(row, particle, particles) * sum;
-            let index = cumulative.partition_point(|&sum| sum <= target);
-            ancestors.push(last_alive(weights, index) as i64);
-        }
-    }
-    let data = TensorData::new(ancestors, [batch, particles]);
-    drawn(belief, Tensor::<2, Int>::from_data(data, &belief.states.device()))
+fn by_markers(weights: &[f64], markers: impl Iterator<Item = f64>) -> Vec<usize> {
+    let mut sum = 0.0;
+    let add = |weight: &f64| {
+        sum += weight;
+        sum
+    };
+    let cumulative: Vec<f64> = weights.iter().map(add).collect();
+    // Rounding may push a marker beyond the end: the last particle with weight is meant.
+    let last = weights.iter().rposition(|&weight| weight > 0.0).unwrap_or(0);
+    // Scaled by the sum, the last cumulative weight is 1 whatever the rounding.
+    markers.map(|marker| cumulative.partition_point(|&upto| upto <= marker * sum).min(last)).collect()
 }
 
-/// Rounding may push a marker beyond the end: the last particle with weight is meant.
-fn last_alive(weights: &[f64], index: usize) -> usize {
-    if index < weights.len() {
-        return index;
+/// Certain children first, then draws from the fractions of N w that are left.
+fn residual(weights: &[f64], uniforms: &[f64]) -> Vec<usize> {
+    let scale = weights.len() as f64 / weights.iter().sum::<f64>();
+    let mut ancestors = Vec::with_capacity(weights.len());
+    let mut left = Vec::with_capacity(weights.len());
+    for (i, weight) in weights.iter().enumerate() {
+        // N w = 3 often comes out as 2.999…: that is three children, not two and almost surely one.
+        let certain = (weight * scale + 1e-9).floor();
+        left.push((weight * scale - certain).max(0.0));
+        ancestors.extend(std::iter::repeat_n(i, certain as usize));
     }
-    weights.iter().rposition(|&weight| weight > 0.0).unwrap_or(0)
+    let missing = weights.len().saturating_sub(ancestors.len());
+    ancestors.truncate(weights.len());
+    ancestors.extend(by_markers(&left, uniforms[..missing].iter().copied()));
+    ancestors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{f64s, numbers};
+    use driftless_world::random::Random;
+
+    /// Children of each particle.
+    fn counts(ancestors: &[usize]) -> Vec<f64> {
+        let mut counts = vec![0.0; ancestors.len()];
+        for &ancestor in ancestors {
+            counts[ancestor] += 1.0;
+        }
+        counts
+    }
+
+    /// Mean and variance of `statistic` over many draws, and five standard errors of each.
+    fn moments(scheme: Scheme, weights: &[f64], statistic: impl Fn(&[usize]) -> f64) -> [(f64, f64); 2] {
+        let (mut random, runs) = (Random::new(11), 20_000);
+        let values: Vec<f64> = (0..runs)
+            .map(|_| {
+                let uniforms: Vec<f64> = weights.iter().map(|_| random.unit()).collect();
+                statistic(&scheme.row(weights, &uniforms))
+            })
+            .collect();
+        let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let mean = mean_of(&values);
+        let squares: Vec<f64> = values.iter().map(|value| (value - mean).powi(2)).collect();
+        let variance = mean_of(&squares);
+        let fourth = mean_of(&squares.iter().map(|square| (square - variance).powi(2)).collect::<Vec<_>>());
+        let error = |variance: f64| 5.0 * (variance / f64::from(runs)).sqrt() + 1e-12;
+        [(mean, error(variance)), (variance, error(fourth))]
+    }
+
+    /// w = (.15, .35, .5, 0), N = 4: E n = 4 w for all schemes, the variances are known.
+    #[test]
+    fn counts_have_the_right_mean_and_variance() {
+        let weights = [0.15, 0.35, 0.5, 0.0];
+        let few = [0.24, 0.24, 0.0, 0.0];
+        for scheme in Scheme::ALL {
+            let variances = if scheme == Scheme::Multinomial { [0.51, 0.91, 1.0, 0.0] } else { few };
+            for i in 0..4 {
+                let [mean, variance] = moments(scheme, &weights, |ancestors| counts(ancestors)[i]);
+                assert!((mean.0 - 4.0 * weights[i]).abs() < mean.1, "{scheme:?} mean {i}: {mean:?}");
+                assert!((variance.0 - variances[i]).abs() < variance.1, "{scheme:?} {i}: {variance:?}");
+            }
+        }
+    }
+
+    /// For every test function, stratified and residual draws vary no more than independent ones.
+    #[test]
+    fn estimates_vary_less_than_by_independent_draws() {
+        let mut random = Random::new(4);
+        for _ in 0..5 {
+            let weights: Vec<f64> = (0..6).map(|_| random.unit()).collect();
+            let values: Vec<f64> = (0..6).map(|_| random.normal()).collect();
+            let estimate = |ancestors: &[usize]| ancestors.iter().map(|&a| values[a]).sum::<f64>() / 6.0;
+            let truth =
+                weights.iter().zip(&values).map(|(w, f)| w * f).sum::<f64>() / weights.iter().sum::<f64>();
+            let [_, independent] = moments(Scheme::Multinomial, &weights, estimate);
+            for scheme in Scheme::ALL {
+                let [mean, variance] = moments(scheme, &weights, estimate);
+                assert!((mean.0 - truth).abs() < mean.1, "{scheme:?} {mean:?} {truth}");
+                let bounded = [Scheme::Stratified, Scheme::Residual].contains(&scheme);
+                assert!(!bounded || variance.0 < independent.0 + independent.1 + variance.1, "{scheme:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn certain_children_are_certain() {
+        let mut random = Random::new(9);
+        for _ in 0..500 {
+            let weights: Vec<f64> = (0..7).map(|_| random.unit().powi(3)).collect();
+            let sum: f64 = weights.iter().sum();
+            let uniforms: Vec<f64> = (0..7).map(|_| random.unit()).collect();
+            for scheme in [Scheme::Systematic, Scheme::Residual] {
+                let counts = counts(&scheme.row(&weights, &uniforms));
+                for (count, weight) in counts.iter().zip(&weights) {
+                    let expected = 7.0 * weight / sum;
+                    assert!(*count >= expected.floor(), "{scheme:?} {count} {expected}");
+                    assert!(scheme == Scheme::Residual || *count <= expected.ceil(), "{count} {expected}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn equal_weights_keep_everybody() {
+        for particles in [1, 3, 10, 100, 1000] {
+            let weights = vec![(-(f64::from(particles)).ln()).exp(); particles as usize];
+            for u in [0.001, 0.5, 0.999] {
+                for scheme in [Scheme::Systematic, Scheme::Stratified, Scheme::Residual] {
+                    let ancestors = scheme.row(&weights, &vec![u; particles as usize]);
+                    assert!(ancestors.iter().enumerate().all(|(i, &a)| i == a), "{scheme:?} {particles}");
+                }
+            }
+        }
+    }
+
+    /// The greatest random number, weights that sum to less than 1, no weight at the end.
+    #[test]
+    fn rounding_at_the_end_finds_the_last_with_weight() {
+        let uniforms = [1.0 - f64::EPSILON / 2.0; 3];
+        for scheme in Scheme::ALL {
+            for (weights, last) in [([0.1, 0.2, 0.3], 2), ([0.7, 0.2, 0.0], 1), ([0.0, 1e-300, 0.0], 1)] {
+                assert_eq!(scheme.row(&weights, &uniforms)[2], last, "{scheme:?} {weights:?}");
+            }
+            let ancestors = scheme.row(&[0.0; 3], &uniforms);
+            assert!(ancestors.len() == 3 && ancestors.iter().all(|&a| a < 3), "{scheme:?}");
+        }
+    }
+
+    #[test]
+    fn rows_use_their_own_numbers_and_weights_become_equal() {
+        let states = f64s::<3>([[[1.0], [2.0], [3.0]], [[4.0], [5.0], [6.0]]]);
+        let log = f64s::<2>([[0.0, -50.0, -50.0], [-50.0, 0.0, 0.0]]);
+        for scheme in Scheme::ALL {
+            let belief = Belief { states: states.clone(), weights: LogWeights::normalised(log.clone()) };
+            let mut uniforms = vec![0.3; scheme.uniforms(3)];
+            uniforms.extend(vec![0.9; scheme.uniforms(3)]);
+            let result = scheme.resample(belief, &uniforms);
+            let ancestors = result.ancestors.try_to_vec_as::<i32>().unwrap();
+            let found = numbers(&result.belief.states);
+            assert_eq!(found[..3], [1.0; 3], "{scheme:?}");
+            for (row, (ancestor, found)) in ancestors.iter().zip(&found).enumerate() {
+                assert_eq!(*found, f64::from(row as i32 / 3 * 3 + ancestor + 1), "{scheme:?}");
+            }
+            assert_eq!(found[5], 6.0, "{scheme:?}");
+            assert!(numbers(&result.belief.weights.exp()).iter().all(|w| (w - 1.0 / 3.0).abs() < 1e-12));
+        }
+    }
 }
