@@ -12,23 +12,28 @@
 //! - [`model`]: how states move and observations arise; two easy doors and one full one.
 //! - [`resample`]: drawing particles anew, and wrappers that decide when, and what gradients see.
 //! - [`filter`]: the one step, and rollouts of it.
+//! - [`batch`]: what a learner is given. [`objective`]: what it is to make small.
 //!
 //! Randomness is data: nothing here draws a number by itself. What is needed is drawn on the host
 //! from one seed and passed in, so every function is pure, repeatable and differentiable.
 
+pub mod batch;
 pub mod belief;
 pub mod draws;
 pub mod filter;
 pub mod model;
+pub mod objective;
 pub mod prior;
 pub mod resample;
 pub mod space;
 #[cfg(test)]
 mod testing;
 
+pub use batch::{Batch, LabelMean, Labels};
 pub use belief::{Belief, LogWeights};
 pub use draws::{Draw, DrawSizes, Draws};
 pub use filter::{Filter, Rollout, StepInfo};
 pub use model::{Measurement, Model, Moment, StateSpace, Transition};
+pub use objective::Objective;
 pub use prior::Prior;
 pub use space::Space;

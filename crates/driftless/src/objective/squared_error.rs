@@ -1,0 +1,31 @@
+//! The squared error of the mean state, at labelled steps.
+
+use super::Objective;
+use crate::batch::{Batch, LabelMean};
+use crate::filter::Rollout;
+use crate::model::{Model, Observations};
+use crate::prior::row;
+use burn::tensor::Tensor;
+
+/// The mean over labelled steps of Σ_k ((s*_k - ŝ_k) / scale_k)², angles wrapped: paper's L(θ).
+#[derive(Clone, Debug)]
+pub struct SquaredError {
+    /// What counts as one in each coordinate, for instance the mean size of a step. S numbers.
+    pub scale: Vec<f64>,
+    /// What the sum is divided by.
+    pub over: LabelMean,
+}
+
+impl<M: Model> Objective<M> for SquaredError {
+    fn name(&self) -> &'static str {
+        "squared error"
+    }
+
+    fn loss(&self, _: &M, rollout: &Rollout<M>, batch: &Batch<Observations<M>>) -> Tensor<1> {
+        let estimates = rollout.estimates(); // [B, T, S]
+        let scale = row(&self.scale, &estimates);
+        batch.labels.mean(self.over, |truth| {
+            (rollout.space.difference(truth, estimates) / scale).square().sum_dim(2).squeeze_dim(2)
+        })
+    }
+}
