@@ -104,6 +104,21 @@ fn evidence_is_unbiased() {
     }
 }
 
+/// Soft resampling of few particles, where the mass of the new weights varies most.
+#[test]
+fn soft_evidence_counts_the_mass_of_the_new_weights() {
+    let problem = Problem::golden_a();
+    for alpha in [0.0, 0.2] {
+        let soft = Soft::new(alpha, Scheme::Multinomial);
+        let runs = Runs { count: 60_000, particles: 3, seed: 9 };
+        let rollout = problem.run(&problem.model(0.0), &filter(soft), runs);
+        let logs = numbers(&rollout.log_evidence());
+        let ratios: Vec<f64> = logs.iter().map(|log| (log - problem.log_evidence()).exp()).collect();
+        let (mean, error) = mean_and_error(&ratios);
+        assert!((mean - 1.0).abs() < 4.0 * error, "{alpha}: {mean} ± {error}");
+    }
+}
+
 #[test]
 fn one_step_is_an_exact_average() {
     let mut problem = Problem::golden_a();
