@@ -13,10 +13,10 @@ pub struct LogWeights(Tensor<2>);
 pub struct Reweighted {
     /// Posterior weights.
     pub weights: LogWeights,
-    /// log Σ w l: how well the belief had predicted the observation. [B]
+    /// log Σ w l: how well the belief had predicted the observation. `[B]`
     pub log_evidence: Tensor<1>,
     /// Rows in which no particle could explain the observation, and the prior weights were kept
-    /// (all likelihoods zero, or not a number). [B], 1 where that happened.
+    /// (all likelihoods zero, or not a number). `[B]`, 1 where that happened.
     pub collapsed: Tensor<1, Int>,
 }
 
@@ -83,7 +83,7 @@ impl LogWeights {
         self.0.clone().exp()
     }
 
-    /// 1 / Σ w², between 1 (one particle has all weight) and N (all equal). [B]
+    /// 1 / Σ w², between 1 (one particle has all weight) and N (all equal). `[B]`
     pub fn effective_sample_size(&self) -> Tensor<1> {
         (-log_sum_exp(self.0.clone() * 2.0, 1)).exp().squeeze_dim(1)
     }

@@ -28,9 +28,9 @@ pub struct StepInfo {
     pub parents: Tensor<3>,
     /// log l(o_t | s_t), [B, N].
     pub log_likelihood: Tensor<2>,
-    /// log Σ w_{t-1} l_t, [B].
+    /// log Σ w_{t-1} l_t, with the mass that resampling gave the weights, `[B]`.
     pub log_evidence: Tensor<1>,
-    /// 1 where no particle could explain the observation and the weights were kept, [B].
+    /// 1 where no particle could explain the observation and the weights were kept, `[B]`.
     pub collapsed: Tensor<1, Int>,
 }
 
@@ -123,7 +123,7 @@ impl<M: Model> Rollout<M> {
         Tensor::stack(self.beliefs.iter().map(|belief| belief.mean(self.space)).collect::<Vec<_>>(), 1)
     }
 
-    /// log Ẑ = Σ_t log Σ_i w_{t-1} l_t, whose exponential is an unbiased estimate of p(o_{1:T}). [B]
+    /// log Ẑ = Σ_t log Σ_i w_{t-1} l_t, whose exponential is an unbiased estimate of p(o_{1:T}). `[B]`
     pub fn log_evidence(&self) -> Tensor<1> {
         Tensor::stack::<2>(self.infos.iter().map(|info| info.log_evidence.clone()).collect::<Vec<_>>(), 1)
             .sum_dim(1)

@@ -22,7 +22,7 @@ pub trait Objective<M: Model>: Send + Sync {
     /// What reports call it.
     fn name(&self) -> &'static str;
 
-    /// The loss of a rollout, [1], averaged over the batch.
+    /// The loss of a rollout, `[1]`, averaged over the batch.
     fn loss(&self, model: &M, rollout: &Rollout<M>, batch: &Batch<Observations<M>>) -> Tensor<1>;
 }
 

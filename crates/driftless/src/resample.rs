@@ -42,7 +42,7 @@ pub struct Resampled {
     pub ancestors: Tensor<2, Int>,
     /// What the new weights summed to before they were normalised, log Σ w'. It is part of the
     /// evidence: without it neither the estimate nor its gradient would be unbiased. 0 where all
-    /// new weights are 1 / N. [B]
+    /// new weights are 1 / N. `[B]`
     pub log_mass: Tensor<1>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn identity(belief: &Belief) -> Tensor<2, Int> {
     one.unsqueeze_dim::<2>(0).expand([batch, particles])
 }
 
-/// No mass lost or won, [B].
+/// No mass lost or won, `[B]`.
 pub(crate) fn no_mass(belief: &Belief) -> Tensor<1> {
     belief.weights.log().detach().slice_dim(1, 0..1).squeeze_dim::<1>(1).zeros_like()
 }
