@@ -108,8 +108,8 @@ fn evidence_is_unbiased() {
 #[test]
 fn soft_evidence_counts_the_mass_of_the_new_weights() {
     let problem = Problem::golden_a();
-    for alpha in [0.0, 0.2] {
-        let soft = Soft::new(alpha, Scheme::Multinomial);
+    for (alpha, fraction) in [(0.0, 1.0), (0.2, 1.0), (0.0, 0.9)] {
+        let soft = WhenBelow { fraction, inner: Box::new(Soft::new(alpha, Scheme::Multinomial)) };
         let runs = Runs { count: 60_000, particles: 3, seed: 9 };
         let rollout = problem.run(&problem.model(0.0), &filter(soft), runs);
         let logs = numbers(&rollout.log_evidence());
