@@ -87,15 +87,17 @@ impl Plain {
         }
     }
 
-    /// Q̂ by walking each line, for problem A and blocks of two steps.
+    /// Q̂ by walking each line, for problem A: two sequences of five steps.
     fn pseudo_likelihood(&self, of: &PseudoLikelihood) -> f64 {
         let normal = |x: f64, variance: f64| -0.5 * (x * x / variance + (TAU * variance).ln());
         let mut sum = 0.0;
-        for (start, i) in [0, 2].into_iter().flat_map(|start| (0..12).map(move |i| (start, i))) {
-            let tail = if of.genealogy == Genealogy::Final { 4 } else { start + 1 };
+        let blocks = 5 / of.block;
+        for (b, i) in (0..blocks).flat_map(|b| (0..12).map(move |i| (b, i))) {
+            let (start, end) = (b * of.block, (b + 1) * of.block - 1);
+            let tail = if of.genealogy == Genealogy::Final { 4 } else { end };
             let line = self.line(i, tail);
             let mut log_eta = 0.0;
-            for t in [start, start + 1] {
+            for t in start..=end {
                 let here = self.states[t][line[t]];
                 let moved = || normal(here - 0.9 * self.states[t - 1][line[t - 1]], 0.2);
                 log_eta += self.log_likelihood(of, t, line[t]);
@@ -106,13 +108,14 @@ impl Plain {
                     BlockStart::Flat(log) | BlockStart::Carried(log) => log,
                 };
             }
-            sum += self.weights[start + 1][line[start + 1]] * log_eta;
+            sum += self.weights[end][line[end]] * log_eta;
         }
-        sum / 4.0
+        sum / (2 * blocks) as f64
     }
 }
 
-/// Every switch against lines walked by hand; five steps hold two blocks, the last is left over.
+/// Every switch against lines walked by hand. Five steps hold two blocks of two, and the last is
+/// left over; a block of five reaches it, where the authors' code has the likelihood itself.
 #[test]
 fn pseudo_likelihood_follows_ancestral_lines() {
     let prior = Prior::Normal { mean: vec![0.0], std: vec![2.0] };
@@ -127,6 +130,7 @@ fn pseudo_likelihood_follows_ancestral_lines() {
         },
         PseudoLikelihood { likelihoods: Likelihoods::Literal, first_likelihood: true, ..released.clone() },
         PseudoLikelihood { genealogy: Genealogy::BlockEnd, ..released.clone() },
+        PseudoLikelihood { block: 5, ..released.clone() },
         PseudoLikelihood { hold_positions: false, first_likelihood: false, ..paper.clone() },
         paper,
         released,
