@@ -10,6 +10,7 @@ use crate::progress::Progress;
 use crate::usage::misused;
 use anyhow::Result;
 use driftless_world::files::Overwrite;
+use driftless_world::random::Random;
 use rayon::prelude::*;
 use std::path::Path;
 
@@ -40,6 +41,11 @@ fn report(out: &Path, episodes: usize, frames: u64, seconds: f64) -> Result<()> 
 
 fn overwrite(force: bool) -> Overwrite {
     if force { Overwrite::Replace } else { Overwrite::Refuse }
+}
+
+/// Random numbers for the odometry of an episode, independent of those of its walk.
+fn odometry_noise(seed: u64, episode: usize) -> Random {
+    Random::stream(seed ^ 0x6e6f_6973_6521, episode as u64)
 }
 
 /// Episodes must be small enough to be read again: this many bytes of images.

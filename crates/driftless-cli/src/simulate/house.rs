@@ -1,17 +1,13 @@
 //! Houses, as PF-net's tfrecords.
 
-use super::{episode_bytes, overwrite, produce};
+use super::{episode_bytes, odometry_noise, overwrite, produce};
 use crate::args::{Format, HouseSplit, Simulate, Size, Steering};
 use crate::progress::Progress;
 use crate::usage::misused;
 use anyhow::Result;
 use driftless_world::files::pfnet::{self, PfnetWriter};
 use driftless_world::house::{HouseWorld, Split};
-use driftless_world::random::Random;
 use std::sync::Mutex;
-
-/// Tells the odometry noise of an episode from its walk.
-const NOISE_SEED: u64 = 0x6e6f_6973_6521;
 
 /// Writes the data set; returns frames and seconds.
 ///
@@ -38,7 +34,7 @@ pub fn simulate(wanted: &Simulate) -> Result<(u64, f64)> {
             let house = (number as u128 * houses as u128 / wanted.episodes as u128) as usize;
             let world = built.house(house, || HouseWorld::new(wanted.seed, split, house as u64))?;
             let mut episode = world.episode(steps, number as u64, camera);
-            let mut random = Random::stream(wanted.seed ^ NOISE_SEED, number as u64);
+            let mut random = odometry_noise(wanted.seed, number);
             for number in episode.odometry.iter_mut().flatten() {
                 *number *= (1.0 + wanted.odometry_noise * random.normal()) as f32;
             }

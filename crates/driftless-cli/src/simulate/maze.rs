@@ -1,6 +1,6 @@
 //! Mazes, as DPF's npz or the plain npz.
 
-use super::{episode_bytes, overwrite, produce};
+use super::{episode_bytes, odometry_noise, overwrite, produce};
 use crate::args::{Format, Simulate, Size, Steering};
 use crate::data::open_maze;
 use crate::progress::Progress;
@@ -11,10 +11,6 @@ use driftless_world::files::log::LogWriter;
 use driftless_world::files::provenance::Provenance;
 use driftless_world::files::zip::Method;
 use driftless_world::maze::{MazeWorld, Policy};
-use driftless_world::random::Random;
-
-/// Tells the odometry noise of an episode from its walk.
-const NOISE_SEED: u64 = 0x6e6f_6973_6521;
 
 /// Recorded steps of an episode, and the bytes of their images.
 #[derive(Clone, Copy)]
@@ -102,7 +98,7 @@ fn write_log(
     let done = produce(
         wanted.episodes,
         |number| {
-            let mut random = Random::stream(wanted.seed ^ NOISE_SEED, number as u64);
+            let mut random = odometry_noise(wanted.seed, number);
             world.episode(wanted.seed, number, steps).into_trajectory(wanted.odometry_noise, &mut random)
         },
         |trajectory| writer.push(&trajectory),
