@@ -176,45 +176,6 @@ fn runs(walls: impl Iterator<Item = bool>) -> Vec<(usize, usize)> {
 mod tests {
     use super::*;
 
-    /// DPF's wall list of nav01 (horizontal by y, then vertical by x), copied from its source.
-    #[test]
-    fn maze1_has_the_walls_of_nav01() {
-        let horizontal = [
-            [0, 500, 1000, 500],
-            [400, 400, 500, 400],
-            [600, 400, 700, 400],
-            [800, 400, 1000, 400],
-            [200, 300, 400, 300],
-            [100, 200, 200, 200],
-            [400, 200, 700, 200],
-            [200, 100, 300, 100],
-            [600, 100, 900, 100],
-            [0, 0, 1000, 0],
-        ];
-        let vertical = [
-            [0, 0, 0, 500],
-            [100, 100, 100, 200],
-            [100, 300, 100, 500],
-            [200, 200, 200, 400],
-            [200, 0, 200, 100],
-            [300, 100, 300, 200],
-            [300, 400, 300, 500],
-            [400, 100, 400, 400],
-            [500, 0, 500, 200],
-            [600, 100, 600, 200],
-            [700, 200, 700, 300],
-            [800, 200, 800, 400],
-            [900, 100, 900, 300],
-            [1000, 0, 1000, 500],
-        ];
-        let mut expected: Vec<[i32; 4]> = horizontal.into_iter().chain(vertical).collect();
-        let mut drawn: Vec<[i32; 4]> =
-            Layout::built_in("maze1").unwrap().segments().iter().map(|s| s.map(|v| v as i32)).collect();
-        expected.sort_unstable();
-        drawn.sort_unstable();
-        assert_eq!(drawn, expected);
-    }
-
     #[test]
     fn the_three_mazes_have_the_originals_size() {
         for (name, cells, segments) in
