@@ -89,7 +89,7 @@ impl Data {
         }
     }
 
-    /// True if states are poses in a maze's units (or a house's pixels): x, y, heading.
+    /// Unit of the positions, where the layout says it.
     pub fn unit(&self) -> &'static str {
         match self {
             Self::Dpf(_) => "units",

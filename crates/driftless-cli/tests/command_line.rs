@@ -358,6 +358,17 @@ fn an_interrupted_run_leaves_nothing_behind() {
 }
 
 #[test]
+fn odometry_that_leads_elsewhere_is_a_problem() {
+    let folder = Folder::new("odometry");
+    let file = folder.path("h.tfrecords");
+    run(0, &["simulate", "house", "-n", "2", "-t", "20", "--odometry-noise", "0.5", "-o", &file]);
+    let (text, _) = run(3, &["inspect", &file]);
+    assert!(text.contains("record 0: odometry and states differ by up to"), "{text}");
+    run(0, &["simulate", "house", "-n", "2", "-t", "20", "--force", "-o", &file]);
+    run(0, &["inspect", &file]);
+}
+
+#[test]
 fn records_that_disagree_are_a_problem() {
     let folder = Folder::new("disagree");
     let (small, large, both) =

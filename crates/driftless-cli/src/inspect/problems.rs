@@ -1,7 +1,7 @@
 //! What may be wrong with data that can be read: each check names the episode and what to do.
 
 use crate::data::Data;
-use driftless_world::files::pfnet::{PfnetFile, odometry_residual};
+use driftless_world::files::pfnet::odometry_residual;
 use driftless_world::maze::{Body, Layout};
 use driftless_world::pose::Frame;
 use driftless_world::statistics::Statistics;
@@ -161,17 +161,20 @@ impl Problems {
         }
     }
 
-    /// Checks that a house record's odometry leads from state to state.
-    pub fn look_at_odometry(&mut self, index: usize, file: &PfnetFile) -> driftless_world::Result<()> {
-        let summary = file.without_images(index)?;
-        let residual = odometry_residual(&summary.states, &summary.odometry)?;
+    /// Checks that a house record's odometry leads from state to state: all of its states are known.
+    pub fn look_at_odometry(&mut self, index: usize, episode: &Trajectory) {
+        let row = |values: &[f32]| [values[0], values[1], values[2]];
+        let states: Vec<[f32; 3]> = episode.states.iter().flatten().map(row).collect();
+        // In a trajectory the motion t → t + 1 is the action into step t + 1.
+        let motions = (1..episode.len()).map(|t| row(episode.actions.row(t)));
+        let odometry: Vec<[f32; 3]> = motions.chain([[0.0; 3]]).collect();
+        let residual = odometry_residual(&states, &odometry).unwrap_or_default();
         if residual.position > 1.0 || residual.heading > 0.02 {
             self.other.push(format!(
                 "record {index}: odometry and states differ by up to {:.1} pixels and {:.3} rad: noisy odometry, or another convention",
                 residual.position, residual.heading
             ));
         }
-        Ok(())
     }
 
     /// All problems, the many of a kind counted.

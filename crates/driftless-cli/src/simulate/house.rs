@@ -7,7 +7,7 @@ use crate::usage::misused;
 use anyhow::Result;
 use driftless_world::files::pfnet::{self, PfnetWriter};
 use driftless_world::house::{HouseWorld, Split};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// Writes the data set; returns frames and seconds.
 ///
@@ -66,22 +66,22 @@ fn check(wanted: &Simulate, steps: usize, houses: usize) -> Result<()> {
 
 /// Houses built lately: episodes of one house follow each other, so a few suffice.
 #[derive(Default)]
-struct Built(Mutex<Vec<(usize, std::sync::Arc<HouseWorld>)>>);
+struct Built(Mutex<Vec<(usize, Arc<HouseWorld>)>>);
 
 impl Built {
     fn house(
         &self,
         number: usize,
         build: impl FnOnce() -> driftless_world::Result<HouseWorld>,
-    ) -> driftless_world::Result<std::sync::Arc<HouseWorld>> {
-        let known = |houses: &[(usize, std::sync::Arc<HouseWorld>)]| {
+    ) -> driftless_world::Result<Arc<HouseWorld>> {
+        let known = |houses: &[(usize, Arc<HouseWorld>)]| {
             houses.iter().find(|(built, _)| *built == number).map(|(_, world)| world.clone())
         };
         if let Some(world) = known(&self.0.lock().expect("no thread panicked")) {
             return Ok(world);
         }
         // Built outside the lock: two threads may build the same house, to the same bytes.
-        let world = std::sync::Arc::new(build()?);
+        let world = Arc::new(build()?);
         let mut houses = self.0.lock().expect("no thread panicked");
         if houses.len() >= 2 * rayon::current_num_threads() {
             houses.remove(0);
