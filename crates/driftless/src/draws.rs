@@ -4,6 +4,7 @@
 //! disturb each other; and a filter whose randomness is an argument can be replayed, compared
 //! across implementations, and checked by finite differences.
 
+use crate::dropout::Phase;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use driftless_world::random::Random;
 
@@ -31,6 +32,8 @@ pub struct Draw {
     pub noise: Tensor<3>,
     /// Uniform in [0, 1), row after row: `uniforms` numbers a sequence.
     pub uniforms: Vec<f64>,
+    /// Names further numbers, for parts that need many and seldom, such as a proposer's dropout.
+    pub seed: u64,
 }
 
 /// The numbers of a whole rollout.
@@ -42,10 +45,18 @@ pub struct Draws {
     pub normal_start: Tensor<3>,
     /// For each step; step 0 moves nothing, so its noise is unused.
     pub steps: Vec<Draw>,
+    /// What networks are run for; in training, which features are dropped.
+    pub phase: Phase,
+    seed: u64,
 }
 
+/// Streams that no sequence has.
+const STEP_SEEDS: u64 = u64::MAX;
+const DROPOUT_SEED: u64 = u64::MAX - 1;
+
 impl Draws {
-    /// The draws named by `seed`. Row b is a stream of its own: it does not change with the batch.
+    /// The draws named by `seed`, for evaluation. Row b is a stream of its own: it does not change
+    /// with the batch.
     pub fn new(sizes: DrawSizes, seed: u64, device: &Device, precision: DType) -> Self {
         let mut rows: Vec<Random> = (0..sizes.batch as u64).map(|row| Random::stream(seed, row)).collect();
         let mut tensor = |width: usize, draw: &dyn Fn(&mut Random) -> f64| {
@@ -64,8 +75,16 @@ impl Draws {
                 .flat_map(|random| (0..sizes.uniforms).map(|_| random.unit()).collect::<Vec<_>>())
                 .collect()
         };
-        let steps = noises.into_iter().map(|noise| Draw { noise, uniforms: uniforms(&mut rows) }).collect();
-        Self { uniform_start, normal_start, steps }
+        let mut seeds = Random::stream(seed, STEP_SEEDS);
+        let draw = |noise| Draw { noise, uniforms: uniforms(&mut rows), seed: seeds.bits() };
+        let steps = noises.into_iter().map(draw).collect();
+        Self { uniform_start, normal_start, steps, phase: Phase::Evaluation, seed }
+    }
+
+    /// The same numbers for training: networks drop features.
+    pub fn training(self) -> Self {
+        let seed = Random::stream(self.seed, DROPOUT_SEED).bits();
+        Self { phase: Phase::Training { seed }, ..self }
     }
 }
 
@@ -85,12 +104,13 @@ mod tests {
             for step in &draws.steps {
                 all.extend(step.noise.try_to_vec_as::<f32>().unwrap());
                 all.extend(step.uniforms.iter().map(|&u| u as f32));
+                all.push(step.seed as f32);
             }
             all
         };
         assert_eq!(numbers(1), numbers(1));
         assert_ne!(numbers(1), numbers(2));
-        assert_eq!(numbers(1).len(), 3 * (2 * 10 + 4 * (5 + 6)));
+        assert_eq!(numbers(1).len(), 3 * (2 * 10 + 4 * (5 + 6)) + 4);
     }
 
     #[test]
@@ -102,5 +122,13 @@ mod tests {
         assert_eq!(noise(&alone), noise(&together)[..5]);
         assert_eq!(alone.steps[3].uniforms, together.steps[3].uniforms[..6]);
         assert_ne!(noise(&together)[..5], noise(&together)[5..10]);
+    }
+
+    #[test]
+    fn features_are_dropped_only_in_training() {
+        let phase = |seed| Draws::new(SIZES, seed, &Device::flex(), DType::F32).training().phase;
+        assert_eq!(Draws::new(SIZES, 1, &Device::flex(), DType::F32).phase, Phase::Evaluation);
+        assert_eq!(phase(1), phase(1));
+        assert_ne!(phase(1), phase(2));
     }
 }

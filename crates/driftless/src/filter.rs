@@ -2,7 +2,9 @@
 
 use crate::belief::Belief;
 use crate::draws::{Draw, Draws};
-use crate::model::{Cues, Measurement, Model, Moment, Transition};
+use crate::dropout::Phase;
+use crate::model::{Cues, Measurement, Model, Moment, Observations, Transition};
+use crate::prior::Prior;
 use crate::resample::{Resampled, Resampler, identity};
 use crate::space::Space;
 use burn::tensor::{Int, Tensor};
@@ -44,9 +46,37 @@ pub struct Rollout<M: Model> {
     pub beliefs: Vec<Belief>,
     /// What happened in each step, T of them; step 0 has itself as parents.
     pub infos: Vec<StepInfo>,
+    /// What the networks were run for.
+    pub phase: Phase,
 }
 
 impl Filter {
+    /// A filter as in the paper's Algorithm 1: the first observation does not weight.
+    pub fn new(space: Space, resampler: impl Resampler + 'static) -> Self {
+        Self { space, resampler: Box::new(resampler), weigh_first: false }
+    }
+
+    /// Weights the first particles by the first observation too.
+    pub fn weighing_first(self) -> Self {
+        Self { weigh_first: true, ..self }
+    }
+
+    /// Encodes the observations, draws the first particles and filters: all a loss needs.
+    ///
+    /// # Shapes
+    /// As [`Filter::rollout`].
+    pub fn run<M: Model>(
+        &self,
+        model: &M,
+        prior: &Prior,
+        observations: &Observations<M>,
+        actions: &Tensor<3>,
+        draws: &Draws,
+    ) -> Rollout<M> {
+        let cues = model.measurement().encode(observations, draws.phase);
+        self.rollout(model, prior.sample(draws), cues, actions, draws)
+    }
+
     /// The first belief and its record: weighted by the first observation, or not.
     pub fn start<M: Model>(&self, model: &M, prior: Belief, cues: &Cues<M>) -> (Belief, StepInfo) {
         let log_likelihood = model.measurement().log_likelihood(cues, 0, prior.states.clone()); // [B, N]
@@ -113,7 +143,7 @@ impl Filter {
             beliefs.push(belief);
             infos.push(info);
         }
-        Rollout { space: self.space, cues, beliefs, infos }
+        Rollout { space: self.space, cues, beliefs, infos, phase: draws.phase }
     }
 }
 

@@ -8,11 +8,13 @@
 //! # Map
 //! - [`space`]: which coordinates are angles; the only place that wraps or averages them.
 //! - [`belief`]: weighted particles whose log-weights are normalised by construction.
-//! - [`prior`]: where particles start. [`draws`]: every random number, from one seed.
+//! - [`prior`]: where particles start. [`draws`]: every random number, from one seed; [`dropout`]:
+//!   the masks among them.
 //! - [`model`]: how states move and observations arise; two easy doors and one full one.
 //! - [`resample`]: drawing particles anew, and wrappers that decide when, and what gradients see.
 //! - [`filter`]: the one step, and rollouts of it.
 //! - [`batch`]: what a learner is given. [`objective`]: what it is to make small.
+//! - [`parameters`]: first values, and all of them by name.
 //!
 //! Randomness is data: nothing here draws a number by itself. What is needed is drawn on the host
 //! from one seed and passed in, so every function is pure, repeatable and differentiable.
@@ -20,9 +22,11 @@
 pub mod batch;
 pub mod belief;
 pub mod draws;
+pub mod dropout;
 pub mod filter;
 pub mod model;
 pub mod objective;
+pub mod parameters;
 pub mod prior;
 pub mod resample;
 pub mod space;
@@ -32,6 +36,7 @@ mod testing;
 pub use batch::{Batch, LabelMean, Labels};
 pub use belief::{Belief, LogWeights};
 pub use draws::{Draw, DrawSizes, Draws};
+pub use dropout::Phase;
 pub use filter::{Filter, Rollout, StepInfo};
 pub use model::{Measurement, Model, Moment, StateSpace, Transition};
 pub use objective::Objective;

@@ -7,9 +7,10 @@
 pub mod matching;
 pub mod motion;
 
-pub use matching::{Encoder, FeatureMatch};
+pub use matching::{Encoder, FeatureMatch, StateEncoder};
 pub use motion::{GaussianMotion, GivenOdometry, Motion};
 
+use crate::dropout::Phase;
 use burn::module::{Module, ModuleDisplay};
 use burn::tensor::Tensor;
 
@@ -36,8 +37,8 @@ pub trait Measurement: Learnable {
     /// What is computed of the observations once a sequence, before any particle is looked at.
     type Cues;
 
-    /// Encodes all observations of a batch.
-    fn encode(&self, observations: &Self::Observations) -> Self::Cues;
+    /// Encodes all observations of a batch; in training, with the phase's dropout.
+    fn encode(&self, observations: &Self::Observations, phase: Phase) -> Self::Cues;
 
     /// log l(o_t | states), [B, N, S] → [B, N].
     fn log_likelihood(&self, cues: &Self::Cues, t: usize, states: Tensor<3>) -> Tensor<2>;

@@ -33,6 +33,16 @@ pub trait Resampler: Send + Sync + std::fmt::Debug {
     fn resample(&self, belief: Belief, uniforms: &[f64]) -> Resampled;
 }
 
+impl Resampler for Box<dyn Resampler> {
+    fn uniforms(&self, particles: usize) -> usize {
+        self.as_ref().uniforms(particles)
+    }
+
+    fn resample(&self, belief: Belief, uniforms: &[f64]) -> Resampled {
+        self.as_ref().resample(belief, uniforms)
+    }
+}
+
 /// The new particles and where they come from.
 #[derive(Clone, Debug)]
 pub struct Resampled {

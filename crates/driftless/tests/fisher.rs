@@ -36,7 +36,7 @@ fn gradient(at: [f64; 3], objective: &PseudoLikelihood, seed: u64) -> Vec<f64> {
     let part = |k: usize| theta.clone().slice_dim(0, k..k + 1);
     let transition = LinearMotion { theta: Tensor::cat(vec![part(0), f64s([0.0]), part(1)], 0) };
     let model = StateSpace { transition, measurement: NoisyReading { variance: part(2), shift: 0.0 } };
-    let filter = Filter { space: Space::LINEAR, resampler: Box::new(Scheme::Systematic), weigh_first: true };
+    let filter = Filter::new(Space::LINEAR, Scheme::Systematic).weighing_first();
     let sizes = DrawSizes { batch: BLOCKS, steps: STEPS, particles: 400, state: 1, noise: 1, uniforms: 1 };
     let draws = Draws::new(sizes, seed, &Device::flex().autodiff(), DType::F64);
     let stationary = part(1) / (-part(0).square() + 1.0);

@@ -68,7 +68,7 @@ fn linear_gaussian_rollouts() {
     let repeat = |values: &[f64]| f64s::<3>(TensorData::new(values.to_vec(), [1, 3, 1])).expand([2, 3, 1]);
     for (name, resampler) in resamplers(Space::LINEAR) {
         let draws = trimmed(draws(1, 3, 6), resampler.uniforms(6));
-        let filter = Filter { space: Space::LINEAR, resampler, weigh_first: true };
+        let filter = Filter::new(Space::LINEAR, resampler).weighing_first();
         check(name, &[0.7, 0.5, 0.2, 0.4], |theta| {
             let model = StateSpace {
                 transition: LinearMotion { theta: theta.clone().slice_dim(0, 0..3) },
@@ -89,7 +89,7 @@ fn learned_motion_and_encoders() {
     let weights: Vec<f64> = (0..TinyModel::PARAMETERS).map(|_| 0.6 * random.normal()).collect();
     for (name, resampler) in resamplers(Space::SE2) {
         let draws = trimmed(draws(3, 4, 5), resampler.uniforms(5));
-        let filter = Filter { space: Space::SE2, resampler, weigh_first: true };
+        let filter = Filter::new(Space::SE2, resampler).weighing_first();
         check(name, &weights, |theta| {
             let model = TinyModel::new(&theta);
             let prior = Prior::Normal { mean: vec![0.2, -0.1, 3.0], std: vec![1.0, 1.0, 0.4] }.sample(&draws);
@@ -152,7 +152,7 @@ fn truncation_confines_gradients_to_a_step() {
     let problem = Problem::golden_b();
     let reached = |resampler: Box<dyn Resampler>| {
         let draws = trimmed(draws(1, 3, 6), resampler.uniforms(6));
-        let filter = Filter { space: Space::LINEAR, resampler, weigh_first: true };
+        let filter = Filter::new(Space::LINEAR, resampler).weighing_first();
         let prior = Prior::Normal { mean: vec![0.0], std: vec![1.2] }.sample(&draws);
         let actions = f64s::<3>([[[0.3], [-1.0], [0.8]]; 2]).require_grad();
         let cues = f64s::<3>([[[0.2], [-0.6], [0.9]]; 2]);

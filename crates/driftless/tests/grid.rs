@@ -6,7 +6,7 @@ use burn::module::Module;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use common::{f64s, filter, mean_and_error, numbers};
 use driftless::resample::{Resampler, Scheme, Soft, WhenBelow};
-use driftless::{DrawSizes, Draws, Filter, Measurement, Prior, Rollout, StateSpace, Transition};
+use driftless::{DrawSizes, Draws, Filter, Measurement, Phase, Prior, Rollout, StateSpace, Transition};
 
 const MAZE: [&[u8; 5]; 4] = [b"..#..", b"#...#", b"..#..", b"....."];
 const RIGHT: f64 = 0.0;
@@ -116,7 +116,7 @@ impl Measurement for Senses {
     type Observations = Vec<usize>;
     type Cues = Vec<usize>;
 
-    fn encode(&self, observations: &Vec<usize>) -> Vec<usize> {
+    fn encode(&self, observations: &Vec<usize>, _: Phase) -> Vec<usize> {
         observations.clone()
     }
 

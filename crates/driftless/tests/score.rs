@@ -32,7 +32,7 @@ fn gradient(filter: &Filter, seed: u64) -> Vec<f64> {
 
 /// Mean and standard error of each component over many such batches.
 fn gradients(resampler: impl Resampler + 'static) -> Vec<(f64, f64)> {
-    let filter = Filter { space: Space::LINEAR, resampler: Box::new(resampler), weigh_first: true };
+    let filter = Filter::new(Space::LINEAR, resampler).weighing_first();
     let all: Vec<Vec<f64>> = (0..60).map(|seed| gradient(&filter, seed)).collect();
     (0..3).map(|k| mean_and_error(&all.iter().map(|g| g[k]).collect::<Vec<_>>())).collect()
 }

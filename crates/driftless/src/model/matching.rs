@@ -1,13 +1,23 @@
 //! The paper's measurement model: how alike are the features of an observation and of a state.
 
 use super::{Learnable, Measurement};
+use crate::dropout::Phase;
 use burn::module::Module;
 use burn::tensor::Tensor;
 
-/// The easy door: features of an input.
-pub trait Encoder<I>: Learnable {
-    /// What the features look like: [B, T, E] for observations, [B, N, E] for states.
-    fn encode(&self, input: I) -> Tensor<3>;
+/// The easy door: features of observations.
+pub trait Encoder: Learnable {
+    /// What a batch carries: images [B, T, C, H, W], vectors [B, T, V], or anything else.
+    type Input: Clone;
+
+    /// Features [B, T, E]; in training, with the phase's dropout.
+    fn encode(&self, input: Self::Input, phase: Phase) -> Tensor<3>;
+}
+
+/// The easy door: features of states.
+pub trait StateEncoder: Learnable {
+    /// [B, N, S] → [B, N, E].
+    fn encode(&self, states: Tensor<3>) -> Tensor<3>;
 }
 
 /// l = 1 / (ε + c) with the cosine distance c = 1 - cos(e, ê): paper section on the measurement
@@ -38,14 +48,13 @@ impl<O: Learnable, H: Learnable> FeatureMatch<O, H> {
     }
 }
 
-impl<O: Encoder<Tensor<5>>, H: Encoder<Tensor<3>>> Measurement for FeatureMatch<O, H> {
-    /// Images, [B, T, C, H, W].
-    type Observations = Tensor<5>;
+impl<O: Encoder, H: StateEncoder> Measurement for FeatureMatch<O, H> {
+    type Observations = O::Input;
     /// Features, [B, T, E].
     type Cues = Tensor<3>;
 
-    fn encode(&self, observations: &Tensor<5>) -> Tensor<3> {
-        self.observation.encode(observations.clone())
+    fn encode(&self, observations: &O::Input, phase: Phase) -> Tensor<3> {
+        self.observation.encode(observations.clone(), phase)
     }
 
     fn log_likelihood(&self, cues: &Tensor<3>, t: usize, states: Tensor<3>) -> Tensor<2> {

@@ -4,7 +4,9 @@
 use burn::module::Module;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use driftless::resample::Resampler;
-use driftless::{DrawSizes, Draws, Filter, Measurement, Prior, Rollout, Space, StateSpace, Transition};
+use driftless::{
+    DrawSizes, Draws, Filter, Measurement, Phase, Prior, Rollout, Space, StateSpace, Transition,
+};
 use std::f64::consts::TAU;
 
 /// A tensor of 64 bits, on which gradients can be asked for.
@@ -65,7 +67,7 @@ impl Measurement for NoisyReading {
     type Observations = Tensor<3>;
     type Cues = Tensor<3>;
 
-    fn encode(&self, observations: &Tensor<3>) -> Tensor<3> {
+    fn encode(&self, observations: &Tensor<3>, _: Phase) -> Tensor<3> {
         observations.clone()
     }
 
@@ -159,7 +161,7 @@ impl Problem {
         let repeat = |values: &[f64]| {
             f64s::<3>(TensorData::new(values.to_vec(), [1, steps, 1])).expand([batch, steps, 1])
         };
-        let cues = model.measurement.encode(&repeat(&self.observations));
+        let cues = model.measurement.encode(&repeat(&self.observations), Phase::Evaluation);
         filter.rollout(model, prior.sample(&draws), cues, &repeat(&self.actions), &draws)
     }
 }
@@ -174,5 +176,5 @@ pub struct Runs {
 
 /// A filter that also weights by the first observation, as Kalman's does.
 pub fn filter(resampler: impl Resampler + 'static) -> Filter {
-    Filter { space: Space::LINEAR, resampler: Box::new(resampler), weigh_first: true }
+    Filter::new(Space::LINEAR, resampler).weighing_first()
 }

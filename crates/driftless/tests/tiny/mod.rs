@@ -3,8 +3,8 @@
 use crate::common::f64s;
 use burn::module::Module;
 use burn::tensor::{Tensor, TensorData};
-use driftless::model::{Encoder, FeatureMatch, GaussianMotion, Motion};
-use driftless::{Measurement, Space, StateSpace};
+use driftless::model::{Encoder, FeatureMatch, GaussianMotion, Motion, StateEncoder};
+use driftless::{Measurement, Phase, Space, StateSpace};
 
 /// tanh(x A) B for a motion, [B, N, ·].
 #[derive(Module, Debug)]
@@ -27,8 +27,10 @@ pub struct TinyEyes {
     weights: Tensor<3>,
 }
 
-impl Encoder<Tensor<5>> for TinyEyes {
-    fn encode(&self, images: Tensor<5>) -> Tensor<3> {
+impl Encoder for TinyEyes {
+    type Input = Tensor<5>;
+
+    fn encode(&self, images: Tensor<5>, _: Phase) -> Tensor<3> {
         images.flatten::<3>(2, 4).matmul(self.weights.clone()).tanh()
     }
 }
@@ -39,7 +41,7 @@ pub struct TinyPlace {
     weights: Tensor<3>,
 }
 
-impl Encoder<Tensor<3>> for TinyPlace {
+impl StateEncoder for TinyPlace {
     fn encode(&self, states: Tensor<3>) -> Tensor<3> {
         let heading = states.clone().slice_dim(2, 2..3);
         let place = vec![states.slice_dim(2, 0..2), heading.clone().cos(), heading.sin()];
@@ -71,7 +73,7 @@ impl TinyModel {
     /// Features of two sequences of four images.
     pub fn cues(&self) -> Tensor<3> {
         let pixels: Vec<f64> = (0..32).map(|k| f64::from(k * 7 % 11) / 5.0 - 1.0).collect();
-        self.0.measurement.encode(&f64s(TensorData::new(pixels, [2, 4, 1, 2, 2])))
+        self.0.measurement.encode(&f64s(TensorData::new(pixels, [2, 4, 1, 2, 2])), Phase::Evaluation)
     }
 
     /// Their actions.

@@ -1,0 +1,82 @@
+//! Dropout whose masks come in as data, like all randomness here.
+
+use burn::tensor::{Tensor, TensorData};
+use driftless_world::random::Random;
+
+/// What a network is run for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// To be used: nothing is dropped.
+    Evaluation,
+    /// To be trained: the seed names which features are dropped.
+    Training {
+        /// Names the masks.
+        seed: u64,
+    },
+}
+
+impl Phase {
+    /// The same phase with other, independent masks: for a second use of the same network.
+    pub fn split(self, use_number: u64) -> Self {
+        match self {
+            Self::Evaluation => Self::Evaluation,
+            Self::Training { seed } => Self::Training { seed: Random::stream(seed, use_number).bits() },
+        }
+    }
+
+    /// Keeps each feature with probability `keep`, and scales the kept by 1 / keep, so that means
+    /// stay; nothing happens in evaluation.
+    ///
+    /// # Shapes
+    /// [B, ...] to the same. Row b has a mask of its own, which does not change with the batch.
+    pub fn dropout<const D: usize>(self, features: Tensor<D>, keep: f64) -> Tensor<D> {
+        match self {
+            Self::Evaluation => features,
+            Self::Training { seed } => drop_out(features, keep, seed),
+        }
+    }
+}
+
+/// Dropout that is always on: for networks whose randomness it is.
+pub fn drop_out<const D: usize>(features: Tensor<D>, keep: f64, seed: u64) -> Tensor<D> {
+    let dims = features.dims();
+    let width: usize = dims[1..].iter().product();
+    let mut mask = Vec::with_capacity(dims[0] * width);
+    for row in 0..dims[0] as u64 {
+        let mut random = Random::stream(seed, row);
+        mask.extend((0..width).map(|_| if random.chance(keep) { 1.0 / keep } else { 0.0 }));
+    }
+    let mask = Tensor::from_data(TensorData::new(mask, dims), (&features.device(), features.dtype()));
+    features * mask
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::numbers;
+    use burn::tensor::Device;
+
+    fn masks(phase: Phase, rows: usize) -> Vec<f64> {
+        numbers(&phase.dropout(Tensor::<2>::ones([rows, 5000], &Device::flex()), 0.3))
+    }
+
+    #[test]
+    fn means_stay_and_rows_are_their_own() {
+        let phase = Phase::Training { seed: 4 };
+        let two = masks(phase, 2);
+        let mean = two.iter().sum::<f64>() / 1e4;
+        // A kept feature is 1 / 0.3: the variance of one is 0.7 / 0.3; five standard errors.
+        assert!((mean - 1.0).abs() < 5.0 * (0.7 / 0.3 / 1e4_f64).sqrt(), "{mean}");
+        assert!(two.iter().all(|&m| m == 0.0 || (m - 1.0 / 0.3).abs() < 1e-6));
+        assert_eq!(masks(phase, 1), two[..5000]);
+        assert_ne!(two[..5000], two[5000..]);
+        assert_ne!(masks(phase.split(1), 1), two[..5000]);
+        assert_ne!(masks(phase.split(1), 1), masks(phase.split(2), 1));
+    }
+
+    #[test]
+    fn nothing_is_dropped_in_use() {
+        assert_eq!(masks(Phase::Evaluation, 1), [1.0; 5000]);
+        assert_eq!(Phase::Evaluation.split(3), Phase::Evaluation);
+    }
+}
