@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn nothing_is_dropped_in_use() {
-        assert_eq!(masks(Phase::Evaluation, 1), [1.0; 5000]);
+        assert!(masks(Phase::Evaluation, 1).iter().all(|&m| m == 1.0));
         assert_eq!(Phase::Evaluation.split(3), Phase::Evaluation);
     }
 }
