@@ -6,9 +6,11 @@
 
 pub mod matching;
 pub mod motion;
+mod reading;
 
 pub use matching::{Encoder, FeatureMatch, StateEncoder};
 pub use motion::{GaussianMotion, GivenOdometry, Motion};
+pub use reading::GaussianReading;
 
 use crate::dropout::Phase;
 use burn::module::{Module, ModuleDisplay};
