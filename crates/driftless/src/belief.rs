@@ -2,7 +2,7 @@
 //! told the evidence.
 
 use crate::space::Space;
-use burn::tensor::{Device, Int, Tensor};
+use burn::tensor::{Bool, Device, Int, Tensor};
 
 /// Log-weights over N particles. **Invariant: their exponentials sum to 1 over N.** Shape [B, N].
 #[derive(Clone, Debug)]
@@ -55,10 +55,7 @@ impl LogWeights {
     pub fn reweight(self, log_likelihood: Tensor<2>) -> Reweighted {
         let [batch, particles] = self.0.dims();
         let joint = self.0.clone() + log_likelihood; // [B, N]
-        // +∞ is as unusable as NaN; -∞ becomes a weight that underflows to exactly zero. The limit is
-        // below the stand-in, so that a particle once removed never comes back.
-        let unusable = joint.clone().is_nan().bool_or(joint.clone().greater_elem(-IMPOSSIBLE));
-        let impossible = unusable.bool_or(joint.clone().lower_elem(0.5 * IMPOSSIBLE));
+        let impossible = impossible(&joint);
         let joint = joint.mask_fill(impossible.clone(), IMPOSSIBLE);
         let collapsed = impossible.all_dim(1); // [B, 1]
         let fallen_back = collapsed.clone().expand([batch, particles]);
@@ -97,6 +94,15 @@ impl LogWeights {
     pub(crate) fn from_normalised(log_weights: Tensor<2>) -> Self {
         Self(log_weights)
     }
+}
+
+/// Where a logarithm is no possible weight or likelihood.
+///
+/// +∞ is as unusable as NaN; -∞ becomes a weight that underflows to exactly zero. The limit is
+/// below the stand-in, so that a particle once removed never comes back.
+pub(crate) fn impossible(log: &Tensor<2>) -> Tensor<2, Bool> {
+    let unusable = log.clone().is_nan().bool_or(log.clone().greater_elem(-IMPOSSIBLE));
+    unusable.bool_or(log.clone().lower_elem(0.5 * IMPOSSIBLE))
 }
 
 /// log Σ exp over `dim`, which becomes 1; stable.

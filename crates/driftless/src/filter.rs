@@ -1,5 +1,9 @@
 //! The particle filter: one step, used by training, evaluation and deployment alike.
 
+mod injection;
+
+pub use injection::Injection;
+
 use crate::belief::Belief;
 use crate::draws::{Draw, Draws};
 use crate::dropout::Phase;
@@ -19,18 +23,25 @@ pub struct Filter {
     pub resampler: Box<dyn Resampler>,
     /// Whether the first observation weights the first particles. The paper's Algorithm 1 does not.
     pub weigh_first: bool,
+    /// How many particles a model that can propose states adds at each step; none if `None`.
+    pub injection: Option<Injection>,
 }
 
 /// A record of one step; the next step needs none of it.
 #[derive(Clone, Debug)]
 pub struct StepInfo {
-    /// Which particle of the step before each one descends from, [B, N].
+    /// Which particle of the step before each one descends from, [B, N]. The proposed have none and
+    /// point at their own place: [`StepInfo::inherit`] does not follow them.
     pub ancestors: Tensor<2, Int>,
-    /// Where those stood, [B, N, S].
+    /// Where those stood, [B, N, S]; for the proposed, where they themselves stand.
     pub parents: Tensor<3>,
+    /// How many of the particles, the last ones, were proposed instead of moved.
+    pub proposed: usize,
     /// log l(o_t | s_t), [B, N].
     pub log_likelihood: Tensor<2>,
-    /// log Σ w_{t-1} l_t, with the mass that resampling gave the weights, `[B]`.
+    /// log Σ w_{t-1} l_t, with the mass that resampling gave the weights, `[B]`. It is that of the
+    /// moved particles alone: the proposed have not predicted anything. Where particles are
+    /// proposed, a product over time is no unbiased estimate of p(o) any more.
     pub log_evidence: Tensor<1>,
     /// 1 where no particle could explain the observation and the weights were kept, `[B]`.
     pub collapsed: Tensor<1, Int>,
@@ -53,7 +64,7 @@ pub struct Rollout<M: Model> {
 impl Filter {
     /// A filter as in the paper's Algorithm 1: the first observation does not weight.
     pub fn new(space: Space, resampler: impl Resampler + 'static) -> Self {
-        Self { space, resampler: Box::new(resampler), weigh_first: false }
+        Self { space, resampler: Box::new(resampler), weigh_first: false, injection: None }
     }
 
     /// Weights the first particles by the first observation too.
@@ -61,7 +72,14 @@ impl Filter {
         Self { weigh_first: true, ..self }
     }
 
-    /// Encodes the observations, draws the first particles and filters: all a loss needs.
+    /// Starts from proposed particles and adds some at each step, if the model can propose.
+    pub fn injecting(self, injection: Injection) -> Self {
+        Self { injection: Some(injection), ..self }
+    }
+
+    /// Encodes the observations, draws the first particles and filters: all a loss needs. With
+    /// [`Filter::injection`] the first particles come from the model's proposer, if it has one, and
+    /// not from the prior.
     ///
     /// # Shapes
     /// As [`Filter::rollout`].
@@ -74,7 +92,10 @@ impl Filter {
         draws: &Draws,
     ) -> Rollout<M> {
         let cues = model.measurement().encode(observations, draws.phase);
-        self.rollout(model, prior.sample(draws), cues, actions, draws)
+        let particles = draws.uniform_start.dims()[1];
+        let proposed = draws.steps.first().and_then(|draw| self.newcomers(model, &cues, 0, particles, draw));
+        let first = proposed.map_or_else(|| prior.sample(draws), Belief::uniform);
+        self.rollout(model, first, cues, actions, draws)
     }
 
     /// The first belief and its record: weighted by the first observation, or not.
@@ -86,6 +107,7 @@ impl Filter {
         let info = StepInfo {
             ancestors,
             parents: prior.states.clone(),
+            proposed: 0,
             log_likelihood,
             log_evidence: reweighted.log_evidence,
             collapsed: reweighted.collapsed,
@@ -93,7 +115,8 @@ impl Filter {
         (Belief { states: prior.states, weights: reweighted.weights }, info)
     }
 
-    /// Resample, move, reweight: Algorithm 1, steps a to d.
+    /// Resample, move, reweight: Algorithm 1, steps a to d. With [`Filter::injection`], fewer are
+    /// resampled, and proposed particles take the place of the others.
     pub fn step<M: Model>(
         &self,
         model: &M,
@@ -101,19 +124,40 @@ impl Filter {
         now: &Moment<'_, Cues<M>>,
         draw: &Draw,
     ) -> (Belief, StepInfo) {
-        let Resampled { belief, ancestors, log_mass } = self.resampler.resample(belief, &draw.uniforms);
-        let parents = belief.states;
-        let states = model.transition().sample(parents.clone(), now.action.clone(), draw.noise.clone());
+        let particles = belief.dims()[1];
+        let newcomers = self.newcomers(model, now.cues, now.t, particles, draw);
+        let kept = particles - newcomers.as_ref().map_or(0, |states| states.dims()[1]);
+        let Resampled { belief, ancestors, log_mass } = self.resampler.resample(belief, kept, &draw.uniforms);
+        let (parents, noise) = (belief.states, draw.noise.clone().slice_dim(1, 0..kept));
+        let states = model.transition().sample(parents.clone(), now.action.clone(), noise);
         let log_likelihood = model.measurement().log_likelihood(now.cues, now.t, states.clone()); // [B, N]
         let reweighted = belief.weights.reweight(log_likelihood.clone());
         let info = StepInfo {
             ancestors,
             parents,
+            proposed: 0,
             log_likelihood,
             log_evidence: reweighted.log_evidence + log_mass,
             collapsed: reweighted.collapsed,
         };
-        (Belief { states, weights: reweighted.weights }, info)
+        let belief = Belief { states, weights: reweighted.weights };
+        match newcomers {
+            Some(newcomers) => injection::join(model, belief, info, newcomers, now),
+            None => (belief, info),
+        }
+    }
+
+    /// Proposed particles [B, count, S], if the schedule wants some and the model can.
+    fn newcomers<M: Model>(
+        &self,
+        model: &M,
+        cues: &Cues<M>,
+        t: usize,
+        particles: usize,
+        draw: &Draw,
+    ) -> Option<Tensor<3>> {
+        let count = self.injection?.count(t, particles);
+        if count == 0 { None } else { model.propose(cues, t, count, draw.seed) }
     }
 
     /// Filters whole sequences from `prior`, keeping every belief.
@@ -161,7 +205,7 @@ impl<M: Model> Rollout<M> {
     }
 
     /// Sums `term(t)` [B, N] over `steps` along the ancestral line of each particle of the last of
-    /// them: Σ_t term(t)[line of i at t]. [B, N]
+    /// them: Σ_t term(t)[line of i at t]. [B, N] The line of a proposed particle starts with it.
     ///
     /// # Panics
     /// If `steps` is empty.
@@ -172,7 +216,7 @@ impl<M: Model> Rollout<M> {
     ) -> Tensor<2> {
         let mut sum = term(steps.start);
         for t in steps.start + 1..steps.end {
-            sum = sum.gather(1, self.infos[t].ancestors.clone()) + term(t);
+            sum = self.infos[t].inherit(sum) + term(t);
         }
         sum
     }

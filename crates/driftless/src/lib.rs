@@ -37,7 +37,7 @@ pub use batch::{Batch, LabelMean, Labels};
 pub use belief::{Belief, LogWeights};
 pub use draws::{Draw, DrawSizes, Draws};
 pub use dropout::Phase;
-pub use filter::{Filter, Rollout, StepInfo};
+pub use filter::{Filter, Injection, Rollout, StepInfo};
 pub use model::{Measurement, Model, Moment, StateSpace, Transition};
 pub use objective::Objective;
 pub use prior::Prior;

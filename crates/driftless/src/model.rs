@@ -6,10 +6,13 @@
 
 pub mod matching;
 pub mod motion;
+pub mod proposer;
 mod reading;
 
-pub use matching::{Encoder, FeatureMatch, StateEncoder};
-pub use motion::{GaussianMotion, GivenOdometry, Motion};
+pub use matching::{Encoder, FeatureMatch, Screen, StateEncoder};
+pub use motion::{ActionSampler, ActionSamplerConfig, ActionTransformer, ActionTransformerConfig};
+pub use motion::{GaussianMotion, GivenOdometry, Motion, per_particle};
+pub use proposer::{ParticleProposer, Proposer, StateBox, WithProposer};
 pub use reading::GaussianReading;
 
 use crate::dropout::Phase;
@@ -68,6 +71,12 @@ pub trait Model: Learnable {
     fn transition(&self) -> &Self::Transition;
     /// How observations arise.
     fn measurement(&self) -> &Self::Measurement;
+
+    /// `count` states drawn from what is seen at time t alone, [B, count, S]; `seed` names the
+    /// random numbers. `None` if the model cannot: see [`WithProposer`].
+    fn propose(&self, _cues: &Cues<Self>, _t: usize, _count: usize, _seed: u64) -> Option<Tensor<3>> {
+        None
+    }
 }
 
 /// What a batch of a model carries.

@@ -29,8 +29,12 @@ pub trait Resampler: Send + Sync + std::fmt::Debug {
     /// Uniform random numbers needed a sequence, for N particles.
     fn uniforms(&self, particles: usize) -> usize;
 
-    /// Resamples each sequence with its own `uniforms(N)` numbers, given row after row.
-    fn resample(&self, belief: Belief, uniforms: &[f64]) -> Resampled;
+    /// Draws `count` particles for each sequence, from N. Each has a row of uniform numbers, given
+    /// one after another, of which the first `uniforms(count)` are used.
+    ///
+    /// # Panics
+    /// If there are too few numbers, or `count` is 0.
+    fn resample(&self, belief: Belief, count: usize, uniforms: &[f64]) -> Resampled;
 }
 
 impl Resampler for Box<dyn Resampler> {
@@ -38,8 +42,8 @@ impl Resampler for Box<dyn Resampler> {
         self.as_ref().uniforms(particles)
     }
 
-    fn resample(&self, belief: Belief, uniforms: &[f64]) -> Resampled {
-        self.as_ref().resample(belief, uniforms)
+    fn resample(&self, belief: Belief, count: usize, uniforms: &[f64]) -> Resampled {
+        self.as_ref().resample(belief, count, uniforms)
     }
 }
 
@@ -48,18 +52,18 @@ impl Resampler for Box<dyn Resampler> {
 pub struct Resampled {
     /// Particles and their new weights.
     pub belief: Belief,
-    /// Which particle each one was before, [B, N].
+    /// Which particle each one was before, [B, count].
     pub ancestors: Tensor<2, Int>,
     /// What the new weights summed to before they were normalised, log Σ w'. It is part of the
     /// evidence: without it neither the estimate nor its gradient would be unbiased. 0 where all
-    /// new weights are 1 / N. `[B]`
+    /// new weights are equal. `[B]`
     pub log_mass: Tensor<1>,
 }
 
-/// `states[b, ancestors[b, i], ·]`: [B, N, S] by [B, N].
+/// `states[b, ancestors[b, i], ·]`: [B, N, S] by [B, count] → [B, count, S].
 pub(crate) fn gather_states(states: Tensor<3>, ancestors: Tensor<2, Int>) -> Tensor<3> {
-    let [batch, particles, size] = states.dims();
-    states.gather(1, ancestors.unsqueeze_dim::<3>(2).expand([batch, particles, size]))
+    let ([batch, count], size) = (ancestors.dims(), states.dims()[2]);
+    states.gather(1, ancestors.unsqueeze_dim::<3>(2).expand([batch, count, size]))
 }
 
 /// Each particle its own ancestor, [B, N].
@@ -74,7 +78,7 @@ pub(crate) fn no_mass(belief: &Belief) -> Tensor<1> {
     belief.weights.log().detach().slice_dim(1, 0..1).squeeze_dim::<1>(1).zeros_like()
 }
 
-/// Draws from a proposal q instead of the weights w, and makes up for it: w' = w / (N q). [B, N]
+/// Draws M from a proposal q [B, N] instead of the weights w, and makes up for it: w' = w / (M q).
 ///
 /// q may be anything that is positive where w is; what the gradient sees of it is the caller's
 /// choice. The drawing itself is not differentiated.
@@ -82,10 +86,11 @@ pub(crate) fn draw_from(
     belief: &Belief,
     log_proposal: Tensor<2>,
     scheme: Scheme,
+    count: usize,
     uniforms: &[f64],
 ) -> Resampled {
-    let ancestors = scheme.ancestors(&log_proposal.clone().exp(), uniforms);
-    let ratio = (belief.weights.log() - log_proposal).gather(1, ancestors.clone()); // [B, N]
+    let ancestors = scheme.ancestors(&log_proposal.clone().exp(), count, uniforms);
+    let ratio = (belief.weights.log() - log_proposal).gather(1, ancestors.clone()); // [B, M]
     let states = gather_states(belief.states.clone(), ancestors.clone());
     let corrected = Belief::uniform(states.clone()).weights.reweight(ratio);
     Resampled {

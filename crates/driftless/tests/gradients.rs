@@ -104,7 +104,7 @@ fn learned_motion_and_encoders() {
 fn given_odometry_by_pose_and_action() {
     check("odometry", &[1.0, -2.0, 0.4, 0.3, 0.8, -0.2], |values| {
         let pose = values.clone().slice_dim(0, 0..3).reshape([1, 1, 3]);
-        let action = values.slice_dim(0, 3..6).reshape([1, 3]);
+        let action = values.slice_dim(0, 3..6).reshape([1, 1, 3]);
         (GivenOdometry::default().displacement(pose.clone(), action) + pose).powi_scalar(3).sum()
     });
 }

@@ -3,15 +3,35 @@
 use super::{Learnable, Measurement};
 use crate::dropout::Phase;
 use burn::module::Module;
-use burn::tensor::Tensor;
+use burn::tensor::{Bool, Tensor};
 
 /// The easy door: features of observations.
 pub trait Encoder: Learnable {
     /// What a batch carries: images [B, T, C, H, W], vectors [B, T, V], or anything else.
-    type Input: Clone;
+    type Input: Screen;
 
     /// Features [B, T, E]; in training, with the phase's dropout.
     fn encode(&self, input: Self::Input, phase: Phase) -> Tensor<3>;
+}
+
+/// Observations among which those can be found that say nothing, because they are not finite.
+///
+/// This happens before an encoder sees them: a NaN that enters a network poisons the gradient of all
+/// its weights, whatever is done with the output.
+pub trait Screen: Clone {
+    /// With zeros in the steps that are not finite, and which these are, [B, T].
+    fn screen(self) -> (Self, Tensor<2, Bool>);
+}
+
+impl<const D: usize> Screen for Tensor<D> {
+    /// [B, T, ...]: a step is lost if any of its numbers is not finite.
+    fn screen(self) -> (Self, Tensor<2, Bool>) {
+        let dims = self.dims();
+        let flat = self.reshape([dims[0] as i64, dims[1] as i64, -1]); // [B, T, ·]
+        let lost = flat.clone().is_finite().bool_not().any_dim(2); // [B, T, 1]
+        let everywhere = lost.clone().expand(flat.dims());
+        (flat.mask_fill(everywhere, 0.0).reshape(dims), lost.squeeze_dim(2))
+    }
 }
 
 /// The easy door: features of states.
@@ -22,6 +42,9 @@ pub trait StateEncoder: Learnable {
 
 /// l = 1 / (ε + c) with the cosine distance c = 1 - cos(e, ê): paper section on the measurement
 /// model. c is clamped at 0, because rounding can make a cosine exceed 1 and the logarithm NaN.
+///
+/// An observation that is not finite is lost: its likelihood is NaN for all states, so that a filter
+/// keeps its weights and reports it, and no gradient comes from it.
 #[derive(Module, Debug)]
 pub struct FeatureMatch<O: Learnable, H: Learnable> {
     /// Features of observations, h.
@@ -50,11 +73,14 @@ impl<O: Learnable, H: Learnable> FeatureMatch<O, H> {
 
 impl<O: Encoder, H: StateEncoder> Measurement for FeatureMatch<O, H> {
     type Observations = O::Input;
-    /// Features, [B, T, E].
+    /// Features, [B, T, E]; NaN where an observation was lost.
     type Cues = Tensor<3>;
 
     fn encode(&self, observations: &O::Input, phase: Phase) -> Tensor<3> {
-        self.observation.encode(observations.clone(), phase)
+        let (clean, lost) = observations.clone().screen();
+        let features = self.observation.encode(clean, phase); // [B, T, E]
+        let lost = lost.unsqueeze_dim::<3>(2).expand(features.dims());
+        features.mask_fill(lost, f64::NAN)
     }
 
     fn log_likelihood(&self, cues: &Tensor<3>, t: usize, states: Tensor<3>) -> Tensor<2> {
@@ -64,14 +90,22 @@ impl<O: Encoder, H: StateEncoder> Measurement for FeatureMatch<O, H> {
 }
 
 /// -log(ε + max(0, 1 - cos)), [B, N, E] and [B, 1 or N, E] → [B, N]. A dead feature (all zeros)
-/// has cosine 0 with everything, and no gradient.
+/// has cosine 0 with everything, and no gradient. A feature that is not finite makes the result NaN,
+/// which has no gradient either.
 pub fn log_match(states: Tensor<3>, seen: Tensor<3>, epsilon: f64) -> Tensor<2> {
+    let ((states, unknown), (seen, lost)) = (states.screen(), seen.screen()); // [B, N], [B, 1 or N]
+    let unusable = lost.expand(unknown.dims()).bool_or(unknown);
     let cosine = (unit(states) * unit(seen)).sum_dim(2).squeeze_dim::<2>(2); // [B, N]
-    -((-cosine + 1.0).clamp_min(0.0) + epsilon).log()
+    let log = -((-cosine + 1.0).clamp_min(0.0) + epsilon).log();
+    log.mask_fill(unusable, f64::NAN)
 }
 
 /// x / √max(Σ x², 1e-12), over the last dimension.
 fn unit(features: Tensor<3>) -> Tensor<3> {
+    // A common factor does not matter, so the gradient need not know of this one, which keeps
+    // squares of large features representable; small ones are left alone because of the limit.
+    let large = features.clone().detach().abs().max_dim(2).clamp_min(1.0); // [B, ·, 1]
+    let features = features / large;
     let length = features.clone().square().sum_dim(2).clamp_min(1e-12).sqrt();
     features / length
 }

@@ -1,131 +1,33 @@
-//! Motion with Gaussian noise around a displacement, given or learned.
+//! How states move: a displacement, given or learned, and the noise around it.
 
-use super::{Learnable, Transition};
-use crate::prior::row;
-use crate::space::Space;
-use burn::module::Module;
+mod dense;
+mod gaussian;
+mod odometry;
+mod sampler;
+mod transformer;
+
+pub(crate) use dense::{Dense, Mlp};
+pub use gaussian::GaussianMotion;
+pub use odometry::GivenOdometry;
+pub use sampler::{ActionSampler, ActionSamplerConfig};
+pub use transformer::{ActionTransformer, ActionTransformerConfig};
+
+use super::Learnable;
 use burn::tensor::Tensor;
-use std::f64::consts::TAU;
 
 /// The easy door: where a state goes without noise, f(s, a).
 pub trait Motion: Learnable {
-    /// The displacement, in the world's frame.
+    /// The displacement, in the world's frame. Actions are either the same for all particles of a
+    /// sequence or one each, because some noise acts on actions; arithmetic broadcasts over both,
+    /// and [`per_particle`] makes the latter of the former.
     ///
     /// # Shapes
-    /// states [B, N, S], action [B, A]; result [B, N, S].
-    fn displacement(&self, states: Tensor<3>, action: Tensor<2>) -> Tensor<3>;
+    /// states [B, N, S], actions [B, 1 or N, A]; result [B, N, S].
+    fn displacement(&self, states: Tensor<3>, actions: Tensor<3>) -> Tensor<3>;
 }
 
-/// s_t = s_{t-1} + f(s_{t-1}, a_t) + σ ε: paper section on the dynamic model. Angles are wrapped
-/// after the noise, and the density sees wrapped differences.
-#[derive(Module, Debug)]
-pub struct GaussianMotion<F: Motion> {
-    /// The displacement.
-    pub motion: F,
-    /// Standard deviations of the noise, one a coordinate.
-    #[module(skip)]
-    std: Vec<f64>,
-    #[module(skip)]
-    space: Space,
-}
-
-impl<F: Motion> GaussianMotion<F> {
-    /// Fixed noise around a displacement.
-    ///
-    /// # Panics
-    /// If a standard deviation is not positive: the density would not exist.
-    pub fn new(motion: F, std: Vec<f64>, space: Space) -> Self {
-        assert!(std.iter().all(|&std| std > 0.0), "standard deviations must be positive: {std:?}");
-        Self { motion, std, space }
-    }
-
-    /// Standard deviations of the noise.
-    pub fn std(&self) -> &[f64] {
-        &self.std
-    }
-}
-
-impl<F: Motion> Transition for GaussianMotion<F> {
-    fn sample(&self, parents: Tensor<3>, action: Tensor<2>, noise: Tensor<3>) -> Tensor<3> {
-        let scaled = noise * row(&self.std, &parents);
-        let moved = parents.clone() + self.motion.displacement(parents, action) + scaled; // [B, N, S]
-        self.space.wrap(moved)
-    }
-
-    fn log_density(&self, parents: Tensor<3>, states: Tensor<3>, action: Tensor<2>) -> Tensor<2> {
-        let expected = parents.clone() + self.motion.displacement(parents, action);
-        let z = self.space.difference(states, expected.clone()) / row(&self.std, &expected); // [B, N, S]
-        let normaliser: f64 = self.std.iter().map(|std| std.ln() + 0.5 * TAU.ln()).sum();
-        (z.square().sum_dim(2) * -0.5 - normaliser).squeeze_dim(2)
-    }
-}
-
-/// Odometry in DPF's reflected frame, rotated into the world: x += a_x c + a_y s,
-/// y += a_x s - a_y c, θ += a_θ. Nothing is learned.
-#[derive(Module, Debug, Default)]
-pub struct GivenOdometry {}
-
-impl Motion for GivenOdometry {
-    fn displacement(&self, states: Tensor<3>, action: Tensor<2>) -> Tensor<3> {
-        let heading = states.slice_dim(2, 2..3); // [B, N, 1]
-        let (sine, cosine) = (heading.clone().sin(), heading.cos());
-        let part = |k: usize| action.clone().slice_dim(1, k..k + 1).unsqueeze_dim::<3>(1); // [B, 1, 1]
-        let turn = part(2).expand(sine.dims());
-        let x = part(0) * cosine.clone() + part(1) * sine.clone();
-        let y = part(0) * sine - part(1) * cosine;
-        Tensor::cat(vec![x, y, turn], 2)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{assert_close, f64s, numbers};
-    use driftless_world::pose::{Frame, Pose, wrap};
-
-    const STD: [f64; 3] = [20.0, 10.0, 0.5];
-
-    fn odometry() -> GaussianMotion<GivenOdometry> {
-        GaussianMotion::new(GivenOdometry::default(), STD.to_vec(), Space::SE2)
-    }
-
-    #[test]
-    fn given_odometry_moves_as_poses_do() {
-        let poses = [Pose::new(1.0, 2.0, 0.3), Pose::new(-5.0, 4.0, 3.0), Pose::new(0.0, 0.0, -3.1)];
-        let action = [3.0, -2.0, 0.4];
-        let states = poses.map(|pose| [pose.x, pose.y, pose.heading]);
-        let moved = odometry().sample(f64s([states]), f64s([action]), f64s([[[0.0; 3]; 3]]));
-        let expected = poses.map(|pose| pose.moved(action, Frame::Reflected));
-        let expected: Vec<f64> = expected.iter().flat_map(|pose| [pose.x, pose.y, pose.heading]).collect();
-        assert_close(&numbers(&moved), &expected, 1e-12);
-    }
-
-    /// log g against the formula, one coordinate at a time, for a heading that wraps.
-    #[test]
-    fn density_is_the_formula() {
-        let parent = Pose::new(7.0, -3.0, 3.0);
-        let (action, noise) = ([3.0, -2.0, 0.4], [0.7, -1.1, 1.3]);
-        let parents = f64s::<3>([[[parent.x, parent.y, parent.heading]]]);
-        let states = odometry().sample(parents.clone(), f64s([action]), f64s([[noise]]));
-        let found = numbers(&states);
-        let expected = parent.moved(action, Frame::Reflected);
-        assert_close(&found[2..], &[wrap(expected.heading + 0.5 * 1.3)], 1e-12);
-        let residuals = [found[0] - expected.x, found[1] - expected.y, wrap(found[2] - expected.heading)];
-        let formula: f64 = residuals
-            .iter()
-            .zip(STD)
-            .map(|(residual, std)| -0.5 * (residual / std).powi(2) - (std * TAU.sqrt()).ln())
-            .sum();
-        let density = odometry().log_density(parents, states, f64s([action]));
-        assert_close(&numbers(&density), &[formula], 1e-12);
-        let of_noise: f64 =
-            noise.iter().zip(STD).map(|(z, std)| -0.5 * z * z - (std * TAU.sqrt()).ln()).sum();
-        assert_close(&numbers(&density), &[of_noise], 1e-12);
-    }
-
-    #[test]
-    #[should_panic(expected = "must be positive")]
-    fn a_density_needs_noise() {
-        GaussianMotion::new(GivenOdometry::default(), vec![1.0, 0.0, 1.0], Space::SE2);
-    }
+/// Actions [B, 1 or N, A] as [B, N, A], for N as in `states` [B, N, S].
+pub fn per_particle(actions: Tensor<3>, states: &Tensor<3>) -> Tensor<3> {
+    let ([batch, particles, _], size) = (states.dims(), actions.dims()[2]);
+    actions.expand([batch, particles, size])
 }

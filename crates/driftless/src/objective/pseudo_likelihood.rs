@@ -2,7 +2,7 @@
 
 use super::Objective;
 use crate::batch::Batch;
-use crate::belief::{IMPOSSIBLE, log_sum_exp};
+use crate::belief::{COLLAPSED_LOG_EVIDENCE, IMPOSSIBLE, impossible, log_sum_exp};
 use crate::filter::Rollout;
 use crate::model::{Measurement, Model, Observations, Transition};
 use crate::prior::Prior;
@@ -11,6 +11,9 @@ use std::ops::Range;
 
 /// -Q̂ with Q̂ = 1/m Σ_b Σ_i w_b^i log η_b^i over m whole blocks: paper section on the objective.
 /// Steps after the last whole block do not count.
+///
+/// A likelihood of zero, or none at all (NaN), counts as e^-100, without gradient. The line of a
+/// proposed particle starts with it, as if a block did: it has the law of a block's first state.
 ///
 /// Each field is a choice on which the paper and the authors' code differ, or which the paper
 /// leaves open; [`PseudoLikelihood::paper`] and [`PseudoLikelihood::released`] fix all of them.
@@ -109,11 +112,16 @@ impl PseudoLikelihood {
             model.transition().log_density(self.held(parents), self.held(states), action)
         };
         let likelihood = self.log_likelihood(model, rollout, t);
-        let law = match &self.start {
-            _ if !t.is_multiple_of(self.block) => moved(),
+        let started = match &self.start {
             BlockStart::Prior(prior) => prior.log_density(&self.held(rollout.beliefs[t].states.clone())),
-            BlockStart::Carried(_) if t > 0 => moved(),
             BlockStart::Flat(log) | BlockStart::Carried(log) => likelihood.full_like(*log),
+        };
+        let carried = t > 0 && matches!(self.start, BlockStart::Carried(_));
+        let law = if carried || !t.is_multiple_of(self.block) {
+            // The square of a very long way can be infinite.
+            rollout.infos[t].with_proposed(moved().clamp_min(IMPOSSIBLE), started)
+        } else {
+            started
         };
         law + likelihood
     }
@@ -124,7 +132,8 @@ impl PseudoLikelihood {
             return stored.full_like(-(stored.dims()[1] as f64).ln());
         }
         if self.likelihoods == Likelihoods::Released && t + 1 < rollout.beliefs.len() {
-            return rollout.beliefs[t].weights.log();
+            let weights = rollout.beliefs[t].weights.log();
+            return weights.clone().mask_fill(impossible(&weights), COLLAPSED_LOG_EVIDENCE);
         }
         let literal = if self.hold_positions {
             let states = rollout.beliefs[t].states.clone().detach();
@@ -132,12 +141,15 @@ impl PseudoLikelihood {
         } else {
             stored.clone()
         };
-        // A particle without weight must add nothing, and 0 · ∞ is not 0.
-        let literal = literal.clamp_min(IMPOSSIBLE);
-        match self.likelihoods {
+        let removed = impossible(&literal);
+        let literal = literal.mask_fill(removed.clone(), IMPOSSIBLE);
+        let value = match self.likelihoods {
             Likelihoods::Normalised => literal.clone() - log_sum_exp(literal, 1),
             Likelihoods::Literal | Likelihoods::Released => literal,
-        }
+        };
+        // A particle without weight must add nothing, and 0 · ∞ is not 0; one that has weight all the
+        // same, in a collapsed row for instance, must not drown all others.
+        value.mask_fill(removed, COLLAPSED_LOG_EVIDENCE)
     }
 
     fn held(&self, states: Tensor<3>) -> Tensor<3> {
@@ -158,8 +170,8 @@ impl PseudoLikelihood {
         let mut weights = if self.hold_weights { weights.exp().detach() } else { weights.exp() };
         if self.genealogy == Genealogy::Final {
             for info in &rollout.infos[end..] {
-                log_eta = log_eta.gather(1, info.ancestors.clone());
-                weights = weights.gather(1, info.ancestors.clone());
+                log_eta = info.inherit(log_eta);
+                weights = info.inherit(weights);
             }
         }
         (weights * log_eta).sum_dim(1)

@@ -8,6 +8,7 @@ use crate::prior::row;
 use burn::tensor::Tensor;
 
 /// The mean over labelled steps of Σ_k ((s*_k - ŝ_k) / scale_k)², angles wrapped: paper's L(θ).
+/// A term beyond 1e30 counts as 1e30, without gradient.
 #[derive(Clone, Debug)]
 pub struct SquaredError {
     /// What counts as one in each coordinate, for instance the mean size of a step. S numbers.
@@ -15,6 +16,9 @@ pub struct SquaredError {
     /// What the sum is divided by.
     pub over: LabelMean,
 }
+
+/// Squares of 32 bits overflow at 3e38, and a batch of them is added.
+const MOST: f64 = 1e30;
 
 impl<M: Model> Objective<M> for SquaredError {
     fn name(&self) -> &'static str {
@@ -25,7 +29,11 @@ impl<M: Model> Objective<M> for SquaredError {
         let estimates = rollout.estimates(); // [B, T, S]
         let scale = row(&self.scale, &estimates);
         batch.labels.mean(self.over, |truth| {
-            (rollout.space.difference(truth, estimates) / scale).square().sum_dim(2).squeeze_dim(2)
+            (rollout.space.difference(truth, estimates) / scale)
+                .square()
+                .clamp_max(MOST)
+                .sum_dim(2)
+                .squeeze_dim(2)
         })
     }
 }

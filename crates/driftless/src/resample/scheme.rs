@@ -4,7 +4,7 @@
 //! (Douc, Cappé & Moulines 2005).
 
 use super::{Resampled, Resampler, gather_states, no_mass};
-use crate::belief::{Belief, LogWeights};
+use crate::belief::Belief;
 use burn::tensor::{Int, Tensor, TensorData};
 
 /// A way to draw ancestors. New weights are equal, and the gradient does not know how they became so.
@@ -24,31 +24,31 @@ impl Scheme {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Multinomial, Self::Stratified, Self::Systematic, Self::Residual];
 
-    /// Draws ancestors in proportion to `weights` [B, N], which need not sum to 1. [B, N]
-    pub(crate) fn ancestors(self, weights: &Tensor<2>, uniforms: &[f64]) -> Tensor<2, Int> {
+    /// Draws ancestors in proportion to `weights` [B, N], which need not sum to 1. [B, count]
+    pub(crate) fn ancestors(self, weights: &Tensor<2>, count: usize, uniforms: &[f64]) -> Tensor<2, Int> {
         let [batch, particles] = weights.dims();
-        let needed = self.uniforms(particles);
-        assert_eq!(uniforms.len(), batch * needed, "random numbers for {batch} rows of {needed}");
+        let (given, needed) = (uniforms.len() / batch, self.uniforms(count));
+        assert!(count > 0, "somebody must be drawn");
+        assert!(uniforms.len() == batch * given && given >= needed, "numbers for {batch} rows of {needed}");
         // The indices are constants; weights are read back to the host, which is free on the CPU.
         let host = weights.try_to_vec_as::<f64>().expect("weights are numbers");
         let ancestors: Vec<i64> = host
             .chunks_exact(particles)
-            .zip(uniforms.chunks_exact(needed))
-            .flat_map(|(weights, uniforms)| self.row(weights, uniforms))
+            .zip(uniforms.chunks_exact(given))
+            .flat_map(|(weights, uniforms)| self.row(weights, count, uniforms))
             .map(|ancestor| ancestor as i64)
             .collect();
-        Tensor::from_data(TensorData::new(ancestors, [batch, particles]), &weights.device())
+        Tensor::from_data(TensorData::new(ancestors, [batch, count]), &weights.device())
     }
 
     /// Ancestors for one sequence.
-    fn row(self, weights: &[f64], uniforms: &[f64]) -> Vec<usize> {
-        let particles = weights.len();
-        let stratum = |j: usize, u: f64| (j as f64 + u) / particles as f64;
+    fn row(self, weights: &[f64], count: usize, uniforms: &[f64]) -> Vec<usize> {
+        let stratum = |j: usize, u: f64| (j as f64 + u) / count as f64;
         match self {
-            Self::Multinomial => by_markers(weights, uniforms.iter().copied()),
-            Self::Stratified => by_markers(weights, uniforms.iter().enumerate().map(|(j, &u)| stratum(j, u))),
-            Self::Systematic => by_markers(weights, (0..particles).map(|j| stratum(j, uniforms[0]))),
-            Self::Residual => residual(weights, uniforms),
+            Self::Multinomial => by_markers(weights, uniforms[..count].iter().copied()),
+            Self::Stratified => by_markers(weights, (0..count).map(|j| stratum(j, uniforms[j]))),
+            Self::Systematic => by_markers(weights, (0..count).map(|j| stratum(j, uniforms[0]))),
+            Self::Residual => residual(weights, count, uniforms),
         }
     }
 }
@@ -58,12 +58,11 @@ impl Resampler for Scheme {
         if *self == Self::Systematic { 1 } else { particles }
     }
 
-    fn resample(&self, belief: Belief, uniforms: &[f64]) -> Resampled {
-        let ancestors = self.ancestors(&belief.weights.exp(), uniforms);
+    fn resample(&self, belief: Belief, count: usize, uniforms: &[f64]) -> Resampled {
+        let ancestors = self.ancestors(&belief.weights.exp(), count, uniforms);
         let log_mass = no_mass(&belief);
-        let weights = LogWeights::uniform_like(&belief.weights.log());
         let states = gather_states(belief.states, ancestors.clone());
-        Resampled { belief: Belief { states, weights }, ancestors, log_mass }
+        Resampled { belief: Belief::uniform(states), ancestors, log_mass }
     }
 }
 
@@ -81,19 +80,19 @@ fn by_markers(weights: &[f64], markers: impl Iterator<Item = f64>) -> Vec<usize>
     markers.map(|marker| cumulative.partition_point(|&upto| upto <= marker * sum).min(last)).collect()
 }
 
-/// Certain children first, then draws from the fractions of N w that are left.
-fn residual(weights: &[f64], uniforms: &[f64]) -> Vec<usize> {
-    let scale = weights.len() as f64 / weights.iter().sum::<f64>();
-    let mut ancestors = Vec::with_capacity(weights.len());
+/// Certain children first, then draws from the fractions of M w that are left, M = `count`.
+fn residual(weights: &[f64], count: usize, uniforms: &[f64]) -> Vec<usize> {
+    let scale = count as f64 / weights.iter().sum::<f64>();
+    let mut ancestors = Vec::with_capacity(count);
     let mut left = Vec::with_capacity(weights.len());
     for (i, weight) in weights.iter().enumerate() {
-        // N w = 3 often comes out as 2.999…: that is three children, not two and almost surely one.
+        // M w = 3 often comes out as 2.999…: that is three children, not two and almost surely one.
         let certain = (weight * scale + 1e-9).floor();
         left.push((weight * scale - certain).max(0.0));
         ancestors.extend(std::iter::repeat_n(i, certain as usize));
     }
-    let missing = weights.len().saturating_sub(ancestors.len());
-    ancestors.truncate(weights.len());
+    let missing = count.saturating_sub(ancestors.len());
+    ancestors.truncate(count);
     ancestors.extend(by_markers(&left, uniforms[..missing].iter().copied()));
     ancestors
 }
@@ -101,6 +100,7 @@ fn residual(weights: &[f64], uniforms: &[f64]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::belief::LogWeights;
     use crate::testing::{f64s, numbers};
     use driftless_world::random::Random;
 
@@ -119,7 +119,7 @@ mod tests {
         let values: Vec<f64> = (0..runs)
             .map(|_| {
                 let uniforms: Vec<f64> = weights.iter().map(|_| random.unit()).collect();
-                statistic(&scheme.row(weights, &uniforms))
+                statistic(&scheme.row(weights, weights.len(), &uniforms))
             })
             .collect();
         let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
@@ -174,7 +174,7 @@ mod tests {
             let sum: f64 = weights.iter().sum();
             let uniforms: Vec<f64> = (0..7).map(|_| random.unit()).collect();
             for scheme in [Scheme::Systematic, Scheme::Residual] {
-                let counts = counts(&scheme.row(&weights, &uniforms));
+                let counts = counts(&scheme.row(&weights, 7, &uniforms));
                 for (count, weight) in counts.iter().zip(&weights) {
                     let expected = 7.0 * weight / sum;
                     assert!(*count >= expected.floor(), "{scheme:?} {count} {expected}");
@@ -190,7 +190,7 @@ mod tests {
             let weights = vec![(-(f64::from(particles)).ln()).exp(); particles as usize];
             for u in [0.001, 0.5, 0.999] {
                 for scheme in [Scheme::Systematic, Scheme::Stratified, Scheme::Residual] {
-                    let ancestors = scheme.row(&weights, &vec![u; particles as usize]);
+                    let ancestors = scheme.row(&weights, weights.len(), &vec![u; particles as usize]);
                     assert!(ancestors.iter().enumerate().all(|(i, &a)| i == a), "{scheme:?} {particles}");
                 }
             }
@@ -203,9 +203,9 @@ mod tests {
         let uniforms = [1.0 - f64::EPSILON / 2.0; 3];
         for scheme in Scheme::ALL {
             for (weights, last) in [([0.1, 0.2, 0.3], 2), ([0.7, 0.2, 0.0], 1), ([0.0, 1e-300, 0.0], 1)] {
-                assert_eq!(scheme.row(&weights, &uniforms)[2], last, "{scheme:?} {weights:?}");
+                assert_eq!(scheme.row(&weights, 3, &uniforms)[2], last, "{scheme:?} {weights:?}");
             }
-            let ancestors = scheme.row(&[0.0; 3], &uniforms);
+            let ancestors = scheme.row(&[0.0; 3], 3, &uniforms);
             assert!(ancestors.len() == 3 && ancestors.iter().all(|&a| a < 3), "{scheme:?}");
         }
     }
@@ -218,7 +218,7 @@ mod tests {
             let belief = Belief { states: states.clone(), weights: LogWeights::normalised(log.clone()) };
             let mut uniforms = vec![0.3; scheme.uniforms(3)];
             uniforms.extend(vec![0.9; scheme.uniforms(3)]);
-            let result = scheme.resample(belief, &uniforms);
+            let result = scheme.resample(belief, 3, &uniforms);
             let ancestors = result.ancestors.try_to_vec_as::<i32>().unwrap();
             let found = numbers(&result.belief.states);
             assert_eq!(found[..3], [1.0; 3], "{scheme:?}");
@@ -227,6 +227,30 @@ mod tests {
             }
             assert_eq!(found[5], 6.0, "{scheme:?}");
             assert!(numbers(&result.belief.weights.exp()).iter().all(|w| (w - 1.0 / 3.0).abs() < 1e-12));
+        }
+    }
+
+    /// Fewer or more than there were: M w children in expectation, from the first numbers of a row.
+    #[test]
+    fn any_number_can_be_drawn() {
+        let weights = f64s::<2>([[0.1, 0.2, 0.3, 0.4], [1.0, 0.0, 0.0, 0.0]]);
+        for (count, scheme) in [2, 3, 10].into_iter().flat_map(|m| Scheme::ALL.map(|scheme| (m, scheme))) {
+            let mut random = Random::new(17);
+            let (mut sums, runs) = ([0.0; 4], 4000);
+            for _ in 0..runs {
+                let uniforms: Vec<f64> = (0..24).map(|_| random.unit()).collect();
+                let drawn = scheme.ancestors(&weights, count, &uniforms);
+                assert_eq!(drawn.dims(), [2, count]);
+                let drawn = drawn.try_to_vec_as::<i64>().unwrap();
+                drawn[..count].iter().for_each(|&ancestor| sums[ancestor as usize] += 1.0);
+                assert!(drawn[count..].iter().all(|&ancestor| ancestor == 0), "{scheme:?} {count}");
+            }
+            for (sum, weight) in sums.iter().zip([0.1, 0.2, 0.3, 0.4]) {
+                let (mean, expected) = (sum / f64::from(runs), count as f64 * weight);
+                // No scheme varies more than independent draws: five standard errors of those.
+                let error = 5.0 * (expected * (1.0 - weight) / f64::from(runs)).sqrt();
+                assert!((mean - expected).abs() < error, "{scheme:?} {count}: {mean} {expected}");
+            }
         }
     }
 }

@@ -1,15 +1,15 @@
-//! Entropic optimal transport between N points of equal weight and the same points with weights.
+//! Entropic optimal transport between points of equal weight and points with weights.
 
 use crate::belief::log_sum_exp;
 use burn::tensor::Tensor;
 
-/// A transport problem: P minimises Σ P C + ε KL(P | u wᵀ), with row sums u = 1 / N, column sums w.
+/// A transport problem: P minimises Σ P C + ε KL(P | u wᵀ), with row sums u = 1 / M, column sums w.
 ///
 /// At the optimum P_ij = u w_j exp((f_i + g_j - C_ij) / ε), and f and g solve each other's
 /// equation (Cuturi 2013), here in the logarithmic domain.
 #[derive(Debug)]
 pub struct Problem {
-    /// C, [B, N, N].
+    /// C, [B, M, N]; M = N unless the number of particles changes.
     pub cost: Tensor<3>,
     /// log w, [B, 1, N].
     pub log_weights: Tensor<3>,
@@ -47,16 +47,16 @@ impl Problem {
         self.columns(self.rows(columns))
     }
 
-    /// T = N P [B, N, N] after one more sweep. Column sums are N w exactly, because columns come last.
+    /// T = M P [B, M, N] after one more sweep. Column sums are M w exactly, because columns come last.
     pub fn plan(&self, columns: Tensor<3>) -> Tensor<3> {
         let rows = self.rows(columns);
         let columns = self.columns(rows.clone());
         (self.log_weights.clone() + (rows + columns - self.cost.clone()) / self.epsilon).exp()
     }
 
-    /// f [B, N, 1] for the given g.
+    /// f [B, M, 1] for the given g.
     fn rows(&self, columns: Tensor<3>) -> Tensor<3> {
-        let terms = self.log_weights.clone() + (columns - self.cost.clone()) / self.epsilon; // [B, N, N]
+        let terms = self.log_weights.clone() + (columns - self.cost.clone()) / self.epsilon; // [B, M, N]
         log_sum_exp(terms, 2) * -self.epsilon
     }
 

@@ -34,13 +34,13 @@ impl Resampler for Soft {
         self.scheme.uniforms(particles)
     }
 
-    fn resample(&self, belief: Belief, uniforms: &[f64]) -> Resampled {
+    fn resample(&self, belief: Belief, count: usize, uniforms: &[f64]) -> Resampled {
         let particles = belief.dims()[1] as f64;
         let proposal = belief.weights.exp() * self.alpha + (1.0 - self.alpha) / particles; // [B, N]
         // Only α = 1 can make q vanish, and then the particle is never drawn.
         let log_proposal = proposal.clamp_min(1e-37).log();
         let log_proposal = if self.exact_gradient { log_proposal.detach() } else { log_proposal };
-        draw_from(&belief, log_proposal, self.scheme, uniforms)
+        draw_from(&belief, log_proposal, self.scheme, count, uniforms)
     }
 }
 
@@ -61,7 +61,7 @@ mod tests {
         for probability in proposal {
             let logits = f64s::<2>([LOGITS]).require_grad();
             let belief = Belief { states: f64s(VALUES), weights: LogWeights::normalised(logits.clone()) };
-            let drawn = resampler.resample(belief, &[start + 0.5 * probability; 3]);
+            let drawn = resampler.resample(belief, 3, &[start + 0.5 * probability; 3]);
             let mean = (drawn.belief.weights.exp().unsqueeze_dim::<3>(2) * drawn.belief.states).sum();
             let estimate = mean * drawn.log_mass.exp();
             value += probability * numbers(&estimate)[0];
@@ -102,8 +102,8 @@ mod tests {
         assert_close(&gradient, &[-0.36, 0.12, 0.24], 1e-12);
         let belief = Belief { states: f64s(VALUES), weights: LogWeights::normalised(f64s([LOGITS])) };
         let uniforms = [0.1, 0.7, 0.95];
-        let plain = Scheme::Multinomial.resample(belief.clone(), &uniforms);
-        let result = resampler.resample(belief, &uniforms);
+        let plain = Scheme::Multinomial.resample(belief.clone(), 3, &uniforms);
+        let result = resampler.resample(belief, 3, &uniforms);
         assert_eq!(numbers(&result.belief.states), numbers(&plain.belief.states));
         assert_close(&numbers(&result.belief.weights.log()), &numbers(&plain.belief.weights.log()), 1e-15);
         assert_close(&numbers(&result.log_mass), &[0.0], 1e-15);
@@ -116,7 +116,7 @@ mod tests {
             let logits = f64s::<2>([[f64::NEG_INFINITY, 0.0, f64::NEG_INFINITY]]).require_grad();
             let weights = LogWeights::normalised(logits.clone());
             let belief = Belief { states: f64s(VALUES), weights };
-            let drawn = Soft::new(alpha, Scheme::Systematic).resample(belief, &[0.5]);
+            let drawn = Soft::new(alpha, Scheme::Systematic).resample(belief, 3, &[0.5]);
             assert_eq!(drawn.ancestors.try_to_vec_as::<i32>().unwrap(), ancestors);
             let mean = (drawn.belief.weights.exp().unsqueeze_dim::<3>(2) * drawn.belief.states).sum();
             assert_close(&numbers(&mean), &[2.0], 1e-12);

@@ -3,7 +3,7 @@
 use super::{Resampled, Resampler, Scheme, draw_from};
 use crate::belief::Belief;
 
-/// Weights 1/N · w / ⊥w, where ⊥ stops the gradient (Ścibior & Wood 2021): the weights of plain
+/// Weights 1/M · w / ⊥w, where ⊥ stops the gradient (Ścibior & Wood 2021): the weights of plain
 /// resampling, with the score of the drawn ancestors as their gradient. Unbiased, of high variance.
 #[derive(Clone, Copy, Debug)]
 pub struct StopGradient(pub Scheme);
@@ -13,7 +13,7 @@ impl Resampler for StopGradient {
         self.0.uniforms(particles)
     }
 
-    fn resample(&self, belief: Belief, uniforms: &[f64]) -> Resampled {
-        draw_from(&belief, belief.weights.log().detach(), self.0, uniforms)
+    fn resample(&self, belief: Belief, count: usize, uniforms: &[f64]) -> Resampled {
+        draw_from(&belief, belief.weights.log().detach(), self.0, count, uniforms)
     }
 }

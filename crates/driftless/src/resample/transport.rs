@@ -1,10 +1,10 @@
 //! Resampling by optimal transport: particles move instead of being drawn, so gradients flow.
 
 use super::sinkhorn::Problem;
-use super::{Resampled, Resampler, identity, no_mass};
-use crate::belief::{Belief, LogWeights};
+use super::{Resampled, Resampler, no_mass};
+use crate::belief::Belief;
 use crate::space::{Space, direction};
-use burn::tensor::Tensor;
+use burn::tensor::{Int, Tensor};
 
 /// Each new particle is a mean of old ones, weighted by an entropic transport plan from equal
 /// weights to the belief's (Corenflos et al. 2021). Deterministic; the mean of the linear
@@ -14,7 +14,9 @@ use burn::tensor::Tensor;
 /// by the largest spread; here each coordinate is divided by its own, because lengths and angles
 /// have no common unit. An angle enters as a point on the circle. In one dimension both agree.
 ///
-/// A new particle has no single ancestor: each is reported as its own.
+/// A new particle has no single ancestor: each is reported as its own. If M ≠ N are wanted, M of the
+/// old particles, evenly spaced by index, stand for the equally weighted side of the plan; means are
+/// kept all the same.
 #[derive(Clone, Copy, Debug)]
 pub struct OptimalTransport {
     space: Space,
@@ -39,10 +41,11 @@ impl OptimalTransport {
         Self { space, epsilon, tolerance: 1e-4, max_iterations: 500, differentiated: 10 }
     }
 
-    /// T [B, N, N]: row i says of what new particle i is made.
-    fn plan(&self, belief: &Belief) -> Tensor<3> {
+    /// T [B, M, N]: row i says of what new particle i is made, whose place in the plan is that of an
+    /// old one, `rows[i]`.
+    fn plan(&self, belief: &Belief, rows: Tensor<1, Int>) -> Tensor<3> {
         let problem = Problem {
-            cost: cost(&self.embed(&belief.states)),
+            cost: cost(&self.embed(&belief.states), rows),
             log_weights: belief.weights.log().unsqueeze_dim::<3>(1),
             epsilon: self.epsilon,
         };
@@ -80,28 +83,37 @@ impl Resampler for OptimalTransport {
         0
     }
 
-    fn resample(&self, belief: Belief, _uniforms: &[f64]) -> Resampled {
-        let moved = self.plan(&belief).matmul(self.embed(&belief.states)); // [B, N, D]
-        let (ancestors, log_mass) = (identity(&belief), no_mass(&belief));
-        let weights = LogWeights::uniform_like(&belief.weights.log());
-        Resampled { belief: Belief { states: self.restore(&moved), weights }, ancestors, log_mass }
+    fn resample(&self, belief: Belief, count: usize, _uniforms: &[f64]) -> Resampled {
+        let [batch, particles, _] = belief.dims();
+        let spaced: Vec<i64> = (0..count).map(|i| (i * particles / count) as i64).collect();
+        let rows = Tensor::<1, Int>::from_data(spaced.as_slice(), &belief.states.device());
+        let moved = self.plan(&belief, rows.clone()).matmul(self.embed(&belief.states)); // [B, M, D]
+        let ancestors = rows.unsqueeze_dim::<2>(0).expand([batch, count]);
+        let log_mass = no_mass(&belief);
+        Resampled { belief: Belief::uniform(self.restore(&moved)), ancestors, log_mass }
     }
 }
 
-/// ½ |x_i - x_j|² of points centred and divided by their spread, [B, N, D] → [B, N, N].
-fn cost(points: &Tensor<3>) -> Tensor<3> {
+/// ½ |x_i - x_j|² of points centred and divided by their spread, for i in `rows`: [B, N, D] → [B, M, N].
+fn cost(points: &Tensor<3>, rows: Tensor<1, Int>) -> Tensor<3> {
     let size = points.dims()[2] as f64;
     let centred = points.clone() - points.clone().mean_dim(1);
+    // The result does not depend on a common factor, so the gradient need not know of this one,
+    // which keeps squares of very large and very small numbers representable.
+    let size_of = centred.clone().detach().abs().max_dim(1).clamp_min(1e-30); // [B, 1, D]
+    let centred = centred / size_of;
     // A coordinate without spread costs nothing, rather than 0 / 0.
     let variance = centred.clone().square().mean_dim(1).clamp_min(1e-30); // [B, 1, D]
     let scaled = centred / (variance * size).sqrt();
     let norms = scaled.clone().square().sum_dim(2) * 0.5; // [B, N, 1]
-    norms.clone() + norms.swap_dims(1, 2) - scaled.clone().matmul(scaled.swap_dims(1, 2))
+    norms.clone().select(1, rows.clone()) + norms.swap_dims(1, 2)
+        - scaled.clone().select(1, rows).matmul(scaled.swap_dims(1, 2))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::belief::LogWeights;
     use crate::testing::{assert_close, f64s, numbers};
 
     fn precise(space: Space, epsilon: f64) -> OptimalTransport {
@@ -114,7 +126,11 @@ mod tests {
     }
 
     fn moved(epsilon: f64, points: [f64; 3], weights: [f64; 3]) -> Vec<f64> {
-        numbers(&precise(Space::LINEAR, epsilon).resample(belief(points, weights), &[]).belief.states)
+        numbers(&precise(Space::LINEAR, epsilon).resample(belief(points, weights), 3, &[]).belief.states)
+    }
+
+    fn all() -> Tensor<1, Int> {
+        Tensor::from_data([0, 1, 2], &burn::tensor::Device::flex().autodiff())
     }
 
     const POINTS: [f64; 3] = [-1.0, 0.0, 2.0];
@@ -131,7 +147,7 @@ mod tests {
         ] {
             assert_close(&moved(epsilon, POINTS, WEIGHTS), &expected, 2e-8);
         }
-        let plan = numbers(&precise(Space::LINEAR, 0.5).plan(&belief(POINTS, WEIGHTS)));
+        let plan = numbers(&precise(Space::LINEAR, 0.5).plan(&belief(POINTS, WEIGHTS), all()));
         let expected =
             [0.430_189, 0.568_127, 0.001_683, 0.167_72, 0.801_216, 0.031_063, 0.002_09, 0.130_657, 0.867_253];
         assert_close(&plan, &expected, 1e-6);
@@ -139,7 +155,7 @@ mod tests {
 
     #[test]
     fn marginals_and_limits() {
-        let plan = numbers(&precise(Space::LINEAR, 0.3).plan(&belief(POINTS, WEIGHTS)));
+        let plan = numbers(&precise(Space::LINEAR, 0.3).plan(&belief(POINTS, WEIGHTS), all()));
         let row = |i: usize| plan[3 * i..3 * i + 3].iter().sum::<f64>();
         let column = |j: usize| (plan[j] + plan[3 + j] + plan[6 + j]) / 3.0;
         assert_close(&[row(0), row(1), row(2)], &[1.0; 3], 1e-11);
@@ -148,6 +164,18 @@ mod tests {
         assert_close(&moved(0.01, POINTS, WEIGHTS), &[-0.6, 0.0, 1.8], 1e-6);
         assert_close(&moved(1e7, POINTS, WEIGHTS), &[0.4; 3], 1e-6);
         assert_close(&moved(0.01, POINTS, [1.0; 3]), &POINTS, 1e-6);
+    }
+
+    /// Any number of particles have the mean of the old ones, Σ w x = 0.4.
+    #[test]
+    fn any_number_keeps_the_mean() {
+        for count in [1, 2, 5] {
+            let drawn = precise(Space::LINEAR, 0.5).resample(belief(POINTS, WEIGHTS), count, &[]);
+            let found = numbers(&drawn.belief.states);
+            assert_eq!(found.len(), count);
+            assert_close(&[found.iter().sum::<f64>() / count as f64], &[0.4], 1e-10);
+            assert_eq!(numbers(&drawn.belief.weights.exp()).len(), count);
+        }
     }
 
     #[test]
@@ -165,7 +193,7 @@ mod tests {
     fn headings_are_averaged_on_the_circle() {
         let states = f64s::<3>([[[0.0, 1.0, 3.1], [1.0, 1.0, -3.1], [2.0, 1.0, 3.0]]]);
         let belief = Belief { states, weights: LogWeights::normalised(f64s([[0.0, 1.0, 0.5]])) };
-        let found = numbers(&precise(Space::SE2, 5.0).resample(belief, &[]).belief.states);
+        let found = numbers(&precise(Space::SE2, 5.0).resample(belief, 3, &[]).belief.states);
         for pose in found.chunks_exact(3) {
             assert!(pose[2].abs() > 3.0 && (pose[1] - 1.0).abs() < 1e-9, "{pose:?}");
         }
@@ -177,7 +205,7 @@ mod tests {
             let states = f64s::<3>([points.map(|x| [x])]).require_grad();
             let logits = f64s::<2>([weights.map(f64::ln)]).require_grad();
             let belief = Belief { states: states.clone(), weights: LogWeights::normalised(logits.clone()) };
-            let result = OptimalTransport::new(Space::LINEAR, 0.5).resample(belief, &[]).belief;
+            let result = OptimalTransport::new(Space::LINEAR, 0.5).resample(belief, 3, &[]).belief;
             let mean = if points == POINTS { 0.0 } else { 2.0 };
             assert_close(&numbers(&result.states), &[mean; 3], 1e-9);
             let gradients = result.states.square().sum().backward();

@@ -12,8 +12,8 @@ impl Resampler for Truncate {
         self.0.uniforms(particles)
     }
 
-    fn resample(&self, belief: Belief, uniforms: &[f64]) -> Resampled {
-        let Resampled { belief, ancestors, log_mass } = self.0.resample(belief, uniforms);
+    fn resample(&self, belief: Belief, count: usize, uniforms: &[f64]) -> Resampled {
+        let Resampled { belief, ancestors, log_mass } = self.0.resample(belief, count, uniforms);
         Resampled { belief: belief.detach(), ancestors, log_mass: log_mass.detach() }
     }
 }
@@ -30,7 +30,7 @@ mod tests {
         let states = f64s::<3>([[[1.0], [2.0], [4.0]]]).require_grad();
         let logits = f64s::<2>([[0.1, 0.2, -0.3]]).require_grad();
         let belief = Belief { states: states.clone(), weights: LogWeights::normalised(logits.clone()) };
-        let drawn = resampler.resample(belief, &[0.4]);
+        let drawn = resampler.resample(belief, 3, &[0.4]);
         let mean = (drawn.belief.weights.exp().unsqueeze_dim::<3>(2) * drawn.belief.states.square()).sum();
         let later = f64s::<1>([3.0]).require_grad();
         let gradients = ((mean + drawn.log_mass.sum()) * later.clone()).backward();

@@ -3,7 +3,7 @@
 use crate::common::f64s;
 use burn::module::Module;
 use burn::tensor::{Tensor, TensorData};
-use driftless::model::{Encoder, FeatureMatch, GaussianMotion, Motion, StateEncoder};
+use driftless::model::{Encoder, FeatureMatch, GaussianMotion, Motion, StateEncoder, per_particle};
 use driftless::{Measurement, Phase, Space, StateSpace};
 
 /// tanh(x A) B for a motion, [B, N, ·].
@@ -14,10 +14,9 @@ pub struct TinyMotion {
 }
 
 impl Motion for TinyMotion {
-    fn displacement(&self, states: Tensor<3>, action: Tensor<2>) -> Tensor<3> {
-        let [batch, particles, _] = states.dims();
-        let action = action.unsqueeze_dim::<3>(1).expand([batch, particles, 3]);
-        Tensor::cat(vec![states, action], 2).matmul(self.hidden.clone()).tanh().matmul(self.out.clone())
+    fn displacement(&self, states: Tensor<3>, actions: Tensor<3>) -> Tensor<3> {
+        let actions = per_particle(actions, &states);
+        Tensor::cat(vec![states, actions], 2).matmul(self.hidden.clone()).tanh().matmul(self.out.clone())
     }
 }
 
