@@ -38,7 +38,8 @@ impl Prior {
         Belief::uniform(base * scale + shift)
     }
 
-    /// log μ(s), [B, N, S] → [B, N]. Outside of a box it is -1e30, the finite stand-in for -∞.
+    /// log μ(s), [B, N, S] → [B, N]. Outside of a box it is -1e30, the finite stand-in for -∞, which is
+    /// also the least that a normal density can be.
     pub fn log_density(&self, states: &Tensor<3>) -> Tensor<2> {
         match self {
             Self::Uniform { low, high } => {
@@ -52,7 +53,7 @@ impl Prior {
             Self::Normal { mean, std } => {
                 let normaliser: f64 = std.iter().map(|std| std.ln() + 0.5 * TAU.ln()).sum();
                 let z = (states.clone() - row(mean, states)) / row(std, states);
-                (z.square().sum_dim(2) * -0.5 - normaliser).squeeze_dim(2)
+                (z.square().sum_dim(2) * -0.5 - normaliser).clamp_min(IMPOSSIBLE).squeeze_dim(2)
             }
         }
     }

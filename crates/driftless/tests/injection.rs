@@ -121,64 +121,90 @@ fn proposals_find_what_was_lost() {
     assert!(lost(&injecting) < 1.5, "{}", lost(&injecting));
 }
 
-/// Sums along lines and Q̂ against lines walked by hand; those of the proposed end with them.
+/// A rollout as plain numbers, [step][sequence · N + particle].
+struct Plain {
+    states: Vec<Vec<f64>>,
+    weights: Vec<Vec<f64>>,
+    log_likelihoods: Vec<Vec<f64>>,
+    ancestors: Vec<Vec<i64>>,
+    proposed: Vec<usize>,
+}
+
+impl Plain {
+    fn new(rollout: &Rollout<Candour>) -> Self {
+        let Rollout { beliefs, infos, .. } = rollout;
+        Self {
+            states: beliefs.iter().map(|belief| numbers(&belief.states)).collect(),
+            weights: beliefs.iter().map(|belief| numbers(&belief.weights.exp())).collect(),
+            log_likelihoods: infos.iter().map(|info| numbers(&info.log_likelihood)).collect(),
+            ancestors: infos.iter().map(|info| info.ancestors.try_to_vec_as::<i64>().unwrap()).collect(),
+            proposed: infos.iter().map(|info| info.proposed).collect(),
+        }
+    }
+
+    /// Who particle i of step t was at the step before, unless it was proposed.
+    fn parent(&self, t: usize, i: usize) -> Option<usize> {
+        let proposed = i % PARTICLES >= PARTICLES - self.proposed[t];
+        (!proposed).then(|| i / PARTICLES * PARTICLES + self.ancestors[t][i] as usize)
+    }
+
+    /// log η of the line that ends with particle i of step `end` and starts at the earliest with
+    /// `start`; the first state has log-density -0.7.
+    fn log_eta(&self, start: usize, end: usize, i: usize) -> f64 {
+        let likelihood = self.log_likelihoods[end][i];
+        match self.parent(end, i) {
+            Some(parent) if end > start => {
+                let noise = self.states[end][i] - 0.9 * self.states[end - 1][parent];
+                let moved = -0.5 * (noise * noise / 0.2 + (TAU * 0.2).ln());
+                self.log_eta(start, end - 1, parent) + moved + likelihood
+            }
+            _ => likelihood - 0.7,
+        }
+    }
+
+    /// Q̂ of two blocks of three.
+    fn pseudo_likelihood(&self, genealogy: Genealogy) -> f64 {
+        let mut sum = 0.0;
+        for (end, i) in [2, 5].into_iter().flat_map(|end| (0..2 * PARTICLES).map(move |i| (end, i))) {
+            let tail = if genealogy == Genealogy::Final { STEPS - 1 } else { end };
+            let line = (end + 1..=tail).rev().try_fold(i, |i, t| self.parent(t, i));
+            sum += line.map_or(0.0, |i| self.weights[end][i] * self.log_eta(end - 2, end, i));
+        }
+        sum / 4.0
+    }
+}
+
+/// Sums along lines against lines walked by hand; those of the proposed end with them.
 #[test]
 fn lines_start_with_the_proposed() {
     let filter = Filter::new(Space::LINEAR, Scheme::Stratified).injecting(Injection::new(0.7));
     let rollout = run(&model(), &filter, 0.0);
-    let (states, likelihoods): (Vec<_>, Vec<_>) = rollout
-        .beliefs
-        .iter()
-        .zip(&rollout.infos)
-        .map(|(belief, info)| (numbers(&belief.states), numbers(&info.log_likelihood)))
-        .unzip();
-    let ancestors: Vec<Vec<i64>> =
-        rollout.infos.iter().map(|info| info.ancestors.try_to_vec_as::<i64>().unwrap()).collect();
-    let weights: Vec<Vec<f64>> =
-        rollout.beliefs.iter().map(|belief| numbers(&belief.weights.exp())).collect();
-    let born = |t: usize, i: usize| i % PARTICLES >= PARTICLES - rollout.infos[t].proposed;
-    let parent = |t: usize, i: usize| i / PARTICLES * PARTICLES + ancestors[t][i] as usize;
+    let plain = Plain::new(&rollout);
     let found = numbers(&rollout.sum_along_paths(1..STEPS, |t| rollout.infos[t].log_likelihood.clone()));
     for (i, found) in found.iter().enumerate() {
-        let (mut at, mut sum) = (i, 0.0);
+        let (mut line, mut sum) = (Some(i), 0.0);
         for t in (1..STEPS).rev() {
-            sum += likelihoods[t][at];
-            if born(t, at) {
-                break;
-            }
-            at = parent(t, at);
+            sum += line.map_or(0.0, |i| plain.log_likelihoods[t][i]);
+            line = line.and_then(|i| plain.parent(t, i));
         }
         assert!((found - sum).abs() < 1e-10, "{i}: {found} is not {sum}");
     }
-    let normal = |x: f64| -0.5 * (x * x / 0.2 + (TAU * 0.2).ln());
+}
+
+/// The same for the whole objective, for both genealogies.
+#[test]
+fn pseudo_likelihood_starts_with_the_proposed() {
+    let filter = Filter::new(Space::LINEAR, Scheme::Stratified).injecting(Injection::new(0.7));
+    let rollout = run(&model(), &filter, 0.0);
+    let hidden = Tensor::from_data([[false; STEPS]; 2], &Device::flex().autodiff());
+    let labels = Labels::new(observations(), hidden);
+    let batch = Batch { observations: observations(), actions: actions(), labels };
     for genealogy in [Genealogy::BlockEnd, Genealogy::Final] {
         let start = BlockStart::Flat(-0.7);
-        let objective = PseudoLikelihood { genealogy, start, ..PseudoLikelihood::paper(3, flat()) };
-        let mut expected = 0.0;
-        for (end, i) in [2, 5].into_iter().flat_map(|end| (0..2 * PARTICLES).map(move |i| (end, i))) {
-            let tail = if genealogy == Genealogy::Final { STEPS - 1 } else { end };
-            let line = (end + 1..=tail).rev().try_fold(i, |i, t| (!born(t, i)).then(|| parent(t, i)));
-            let Some(mut at) = line else { continue };
-            let (weight, mut log_eta) = (weights[end][at], 0.0);
-            for t in (end - 2..=end).rev() {
-                log_eta += likelihoods[t][at];
-                if t == end - 2 || born(t, at) {
-                    log_eta -= 0.7;
-                    break;
-                }
-                log_eta += normal(states[t][at] - 0.9 * states[t - 1][parent(t, at)]);
-                at = parent(t, at);
-            }
-            expected -= weight * log_eta / 4.0;
-        }
-        let hidden = Tensor::from_data([[false; STEPS]; 2], &Device::flex().autodiff());
-        let labels = Labels::new(observations(), hidden);
-        let batch = Batch { observations: observations(), actions: actions(), labels };
+        let anywhere = Prior::Uniform { low: vec![-1.0], high: vec![1.0] };
+        let objective = PseudoLikelihood { genealogy, start, ..PseudoLikelihood::paper(3, anywhere) };
+        let expected = -Plain::new(&rollout).pseudo_likelihood(genealogy);
         let found = numbers(&objective.loss(&model(), &rollout, &batch))[0];
         assert!((found - expected).abs() < 1e-10, "{genealogy:?}: {found} is not {expected}");
     }
-}
-
-fn flat() -> Prior {
-    Prior::Uniform { low: vec![-1.0], high: vec![1.0] }
 }

@@ -26,6 +26,10 @@ pub trait Motion: Learnable {
     fn displacement(&self, states: Tensor<3>, actions: Tensor<3>) -> Tensor<3>;
 }
 
+/// How many standard deviations a density looks away, at most. Farther off, rounding of 32 bits is all
+/// there is to see, and gradients would overflow.
+pub(crate) const MOST_SIGMAS: f64 = 1e6;
+
 /// Actions [B, 1 or N, A] as [B, N, A], for N as in `states` [B, N, S].
 pub fn per_particle(actions: Tensor<3>, states: &Tensor<3>) -> Tensor<3> {
     let ([batch, particles, _], size) = (states.dims(), actions.dims()[2]);

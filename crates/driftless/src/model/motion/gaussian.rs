@@ -1,6 +1,6 @@
 //! Gaussian noise around a displacement, of fixed or learned size.
 
-use super::Motion;
+use super::{MOST_SIGMAS, Motion};
 use crate::model::Transition;
 use crate::parameters::Init;
 use crate::prior::row;
@@ -10,7 +10,8 @@ use burn::tensor::Tensor;
 use std::f64::consts::TAU;
 
 /// s_t = s_{t-1} + f(s_{t-1}, a_t) + σ ε: paper section on the dynamic model. Angles are wrapped
-/// after the noise, and the density sees wrapped differences.
+/// after the noise, and the density sees wrapped differences. A difference beyond 10⁶ σ counts as that,
+/// without gradient.
 #[derive(Module, Debug)]
 pub struct GaussianMotion<F: Motion> {
     /// The displacement.
@@ -76,8 +77,9 @@ impl<F: Motion> Transition for GaussianMotion<F> {
 
     fn log_density(&self, parents: Tensor<3>, states: Tensor<3>, action: Tensor<2>) -> Tensor<2> {
         let displacement = self.motion.displacement(parents.clone(), action.unsqueeze_dim::<3>(1));
-        let z = self.space.difference(states, parents.clone() + displacement) / self.scale(&parents); // [B, N, S]
+        let z = self.space.difference(states, parents.clone() + displacement) / self.scale(&parents);
         let normaliser: f64 = self.std.iter().map(|std| std.ln() + 0.5 * TAU.ln()).sum();
+        let z = z.clamp(-MOST_SIGMAS, MOST_SIGMAS); // [B, N, S]
         let log = z.square().sum_dim(2) * -0.5 - normaliser; // [B, N, 1]
         match self.log_ratios() {
             Some(ratios) => (log - ratios.sum_dim(2)).squeeze_dim(2),

@@ -1,6 +1,6 @@
 //! DPF's motion: a learned network makes noise of an action, and the noisy action moves the state.
 
-use super::{Mlp, Motion, per_particle};
+use super::{MOST_SIGMAS, Mlp, Motion, per_particle};
 use crate::model::Transition;
 use crate::parameters::Init;
 use crate::prior::row;
@@ -113,18 +113,18 @@ fn gaussian(residual: &Tensor<3>, deviations: &Tensor<4>, floor: &[f64]) -> Tens
     let mut factor: Vec<Vec<Tensor<2>>> = Vec::with_capacity(size);
     let mut solved: Vec<Tensor<2>> = Vec::with_capacity(size);
     let mut log = residual.clone().slice_dim(2, 0..1).squeeze_dim::<2>(2).zeros_like();
-    for i in 0..size {
+    for (i, floor) in floor.iter().enumerate() {
         let mut row: Vec<Tensor<2>> = Vec::with_capacity(i + 1);
-        for j in 0..i {
-            let known = (0..j).fold(covariance(i, j), |left, k| left - row[k].clone() * factor[j][k].clone());
-            row.push(known / factor[j][j].clone());
+        for (j, above) in factor.iter().enumerate() {
+            let known = (0..j).fold(covariance(i, j), |left, k| left - row[k].clone() * above[k].clone());
+            row.push(known / above[j].clone());
         }
         let left = row.iter().fold(covariance(i, i), |left, entry| left - entry.clone().square());
         // What is left is at least floor² but for rounding.
-        let pivot = left.clamp_min(floor[i] * floor[i]).sqrt();
+        let pivot = left.clamp_min(floor * floor).sqrt();
         let right = residual.clone().slice_dim(2, i..i + 1).squeeze_dim::<2>(2);
         let right = row.iter().zip(&solved).fold(right, |right, (l, y)| right - l.clone() * y.clone());
-        let y = right / pivot.clone();
+        let y = (right / pivot.clone()).clamp(-MOST_SIGMAS, MOST_SIGMAS);
         log = log - y.clone().square() * 0.5 - pivot.clone().log() - 0.5 * TAU.ln();
         solved.push(y);
         row.push(pivot);
