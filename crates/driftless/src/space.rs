@@ -1,6 +1,6 @@
 //! Which coordinates of a state are angles, and what follows: differences wrap, means are circular.
 
-use burn::tensor::Tensor;
+use burn::tensor::{Bool, Tensor};
 use std::f64::consts::PI;
 
 /// The geometry of states of S numbers. All wrapping and averaging of angles happens here.
@@ -34,13 +34,17 @@ impl Space {
     }
 
     /// Angles wrapped into [-π, π), other coordinates as they are; gradient 1 everywhere.
+    ///
+    /// An angle beyond ±10⁴ becomes 0, without gradient: soon after, 32 bits cannot tell one
+    /// direction from another, and what is left would neither lie in the range nor mean anything.
     pub fn wrap<const D: usize>(&self, states: Tensor<D>) -> Tensor<D> {
         self.angles.iter().fold(states, |states, &k| {
             let angle = states.clone().slice_dim(D - 1, k..k + 1);
             // The number of whole turns is a constant, so subtracting it leaves the gradient alone.
             let turns = ((angle.detach() + PI) / (2.0 * PI)).floor();
-            let size = states.dims()[D - 1];
-            replace(states, k, size, |angle| angle - turns * (2.0 * PI))
+            let (size, unknowable) = (states.dims()[D - 1], unknowable(&states, k));
+            let within = |angle: Tensor<D>| (angle - turns * (2.0 * PI)).mask_fill(unknowable, 0.0);
+            replace(states, k, size, within)
         })
     }
 
@@ -62,6 +66,11 @@ impl Space {
             replace(mean, k, size, |_| circular)
         })
     }
+}
+
+/// Where angle k is too large to be a direction, [.., 1].
+fn unknowable<const D: usize>(states: &Tensor<D>, k: usize) -> Tensor<D, Bool> {
+    states.clone().detach().slice_dim(D - 1, k..k + 1).abs().greater_elem(1e4)
 }
 
 /// `atan2(sine, cosine)`, with 0 and no gradient where both vanish.
@@ -116,6 +125,21 @@ mod tests {
         assert_close(&numbers(&difference), &expected, 1e-12);
         let gradient = a.grad(&difference.sum().backward()).unwrap();
         assert_eq!(numbers(&gradient), [1.0; 6]);
+    }
+
+    /// In 32 bits 1e20 is no direction.
+    #[test]
+    fn huge_angles_are_none() {
+        let data = [[1.0_f32, 2.0, 1e20], [1.0, 2.0, f32::NEG_INFINITY], [1.0, 2.0, 9999.0]];
+        let device = burn::tensor::Device::flex().autodiff();
+        let states = Tensor::<2>::from_data(data, &device).require_grad();
+        let wrapped = Space::SE2.wrap(states.clone());
+        let found = numbers(&wrapped);
+        assert_eq!([found[2], found[5]], [0.0; 2]);
+        // One unit in the last place of 9999 is 2⁻¹⁰; a few of them.
+        assert!((found[8] - (9999.0 - 1591.0 * 2.0 * PI)).abs() < 4e-3, "{found:?}");
+        let gradient = numbers(&states.grad(&wrapped.sum().backward()).unwrap());
+        assert_eq!(gradient, [1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0]);
     }
 
     #[test]
