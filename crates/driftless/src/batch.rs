@@ -52,10 +52,12 @@ impl Labels {
         let errors = error(self.states.clone()); // [B, T]
         let [batch, steps] = errors.dims();
         let sum = errors.mask_fill(self.known.clone().bool_not(), 0.0).sum();
-        match over {
-            LabelMean::Known => sum / self.count().max(1) as f64,
-            LabelMean::Share(share) => sum / (batch as f64 * steps as f64 * share),
-        }
+        let count = match over {
+            LabelMean::Known => self.count().max(1) as f64,
+            LabelMean::Share(share) => batch as f64 * steps as f64 * share,
+        };
+        // Burn 0.22 differentiates a division by a number in 32 bits, a product in all.
+        sum * (1.0 / count)
     }
 }
 

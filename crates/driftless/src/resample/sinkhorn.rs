@@ -51,19 +51,24 @@ impl Problem {
     pub fn plan(&self, columns: Tensor<3>) -> Tensor<3> {
         let rows = self.rows(columns);
         let columns = self.columns(rows.clone());
-        (self.log_weights.clone() + (rows + columns - self.cost.clone()) / self.epsilon).exp()
+        (self.log_weights.clone() + (rows + columns - self.cost.clone()) * self.sharpness()).exp()
     }
 
     /// f [B, M, 1] for the given g.
     fn rows(&self, columns: Tensor<3>) -> Tensor<3> {
-        let terms = self.log_weights.clone() + (columns - self.cost.clone()) / self.epsilon; // [B, M, N]
+        let terms = self.log_weights.clone() + (columns - self.cost.clone()) * self.sharpness(); // [B, M, N]
         log_sum_exp(terms, 2) * -self.epsilon
     }
 
     /// g [B, 1, N] for the given f.
     fn columns(&self, rows: Tensor<3>) -> Tensor<3> {
         let share = (self.cost.dims()[1] as f64).ln();
-        log_sum_exp((rows - self.cost.clone()) / self.epsilon - share, 1) * -self.epsilon
+        log_sum_exp((rows - self.cost.clone()) * self.sharpness() - share, 1) * -self.epsilon
+    }
+
+    /// 1 / ε, to multiply by: Burn 0.22 differentiates a division by a number in 32 bits.
+    fn sharpness(&self) -> f64 {
+        1.0 / self.epsilon
     }
 
     /// How far the row sums of T are from 1, at most.
