@@ -14,30 +14,37 @@
 //! - [`resample`]: drawing particles anew, and wrappers that decide when, and what gradients see.
 //! - [`filter`]: the one step, and rollouts of it.
 //! - [`batch`]: what a learner is given. [`objective`]: what it is to make small.
-//! - [`parameters`]: first values, and all of them by name.
+//! - [`parameters`]: first values, and all of them by name. [`optimise`]: how they change;
+//!   [`weights`]: files of them. [`config`]: all of the above from a text file.
 //!
 //! Randomness is data: nothing here draws a number by itself. What is needed is drawn on the host
 //! from one seed and passed in, so every function is pure, repeatable and differentiable.
 
 pub mod batch;
 pub mod belief;
+pub mod config;
 pub mod draws;
 pub mod dropout;
+pub mod error;
 pub mod filter;
 pub mod model;
 pub mod objective;
+pub mod optimise;
 pub mod parameters;
 pub mod prior;
 pub mod resample;
 pub mod space;
 #[cfg(test)]
 mod testing;
+pub mod weights;
 
 pub use batch::{Batch, LabelMean, Labels};
 pub use belief::{Belief, LogWeights};
 pub use draws::{Draw, DrawSizes, Draws};
 pub use dropout::Phase;
 pub use filter::{Filter, Injection, Rollout, StepInfo};
+pub use error::{Error, Result};
+pub use filter::{Filter, Rollout, StepInfo};
 pub use model::{Measurement, Model, Moment, StateSpace, Transition};
 pub use objective::Objective;
 pub use prior::Prior;

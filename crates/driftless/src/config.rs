@@ -1,0 +1,104 @@
+//! Text files that say which pieces to use: serde types of TOML, and what they build.
+//!
+//! Names are in kebab-case, unknown ones are refused with the nearest known one, and numbers are
+//! checked when a piece is built, so that a file is wrong with a message and never with a panic.
+//!
+//! ```
+//! use driftless::config::{ResamplerConfig, parse};
+//! use driftless::Space;
+//!
+//! let text = "kind = 'when-below'\nfraction = 0.5\ninner = { kind = 'scheme', scheme = 'residual' }";
+//! let resampler = parse::<ResamplerConfig>(text)?.build(Space::SE2)?;
+//! assert_eq!(resampler.uniforms(100), 100);
+//! let error = parse::<ResamplerConfig>("kind = 'soft'\nalpah = 0.5").unwrap_err();
+//! assert!(error.to_string().contains("did you mean `alpha`?"));
+//! # Ok::<(), driftless::Error>(())
+//! ```
+
+mod objective;
+mod optimiser;
+mod resampler;
+
+pub use objective::{
+    GenealogyName, LabelMeanName, LikelihoodsName, ObjectiveConfig, ObjectiveSetting, Preset,
+    PseudoLikelihoodConfig, StartName,
+};
+pub use optimiser::{ClipConfig, OptimiserConfig, RuleConfig, ScheduleConfig, Unit};
+pub use resampler::{ResamplerConfig, SchemeName};
+
+use crate::error::{Error, Result};
+use serde::de::DeserializeOwned;
+
+/// Understands a text, or says in which line it is wrong.
+pub fn parse<C: DeserializeOwned>(text: &str) -> Result<C> {
+    toml::from_str(text).map_err(|error| {
+        let line = error.span().map(|span| text.bytes().take(span.start).filter(|&b| b == b'\n').count() + 1);
+        let key = line.map_or(String::new(), |line| format!("line {line}"));
+        let message = error.message().to_owned();
+        let advice = nearest(&message).map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+        Error::setting(key, message + &advice)
+    })
+}
+
+/// Of serde's "unknown field `x`, expected one of `a`, `b`", the name that is most like x; none if
+/// more than a third of it would have to change.
+fn nearest(message: &str) -> Option<&str> {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let unknown = message.starts_with("unknown ").then(|| quoted.next()).flatten()?;
+    let (changes, name) = quoted.map(|name| (edits(unknown, name), name)).min()?;
+    (3 * changes <= unknown.chars().count().max(3)).then_some(name)
+}
+
+/// The least number of letters added, removed, replaced or swapped with their neighbour.
+fn edits(from: &str, to: &str) -> usize {
+    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+    let mut table = vec![vec![0; to.len() + 1]; from.len() + 1];
+    for i in 0..=from.len() {
+        for j in 0..=to.len() {
+            table[i][j] = if i.min(j) == 0 {
+                i.max(j)
+            } else {
+                let replaced = table[i - 1][j - 1] + usize::from(from[i - 1] != to[j - 1]);
+                let best = replaced.min(table[i - 1][j] + 1).min(table[i][j - 1] + 1);
+                let swapped = i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1];
+                if swapped { best.min(table[i - 2][j - 2] + 1) } else { best }
+            };
+        }
+    }
+    table[from.len()][to.len()]
+}
+
+/// Fails unless `allowed`; the range is said in words.
+fn check(key: &str, value: impl std::fmt::Display, allowed: bool, range: &str) -> Result<()> {
+    if allowed { Ok(()) } else { Err(Error::setting(key, format!("must be {range}, not {value}"))) }
+}
+
+/// Fails unless finite and above 0.
+fn positive(key: &str, value: f64) -> Result<()> {
+    check(key, value, value.is_finite() && value > 0.0, "positive and finite")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name() {
+        assert_eq!(edits("alpah", "alpha"), 1);
+        assert_eq!(edits("kitten", "sitting"), 3);
+        assert_eq!(edits("", "abc"), 3);
+        assert_eq!(nearest("unknown field `fractoin`, expected `fraction` or `inner`"), Some("fraction"));
+        assert_eq!(nearest("unknown field `colour`, expected `fraction` or `inner`"), None);
+        assert_eq!(nearest("missing field `inner`"), None);
+        assert_eq!(nearest("unknown "), None);
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let error = parse::<OptimiserConfig>("rate = 0.1\nclpi = 3\n").unwrap_err().to_string();
+        assert!(error.starts_with("line 2: unknown field `clpi`"), "{error}");
+        assert!(error.ends_with("did you mean `clip`?"), "{error}");
+        let error = parse::<OptimiserConfig>("rate = 'fast'").unwrap_err().to_string();
+        assert!(error.starts_with("line 1: ") && error.contains("f64"), "{error}");
+    }
+}

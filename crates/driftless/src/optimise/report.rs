@@ -1,0 +1,48 @@
+//! What a step did, or why it did nothing.
+
+use crate::parameters::Named;
+use burn::tensor::{DType, Tensor};
+
+/// What a step did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// √Σ g² over all parameters, before clipping.
+    pub gradient_norm: f64,
+    /// The learning rate of this update.
+    pub learning_rate: f64,
+    /// Whether the gradient was cut.
+    pub clipped: bool,
+    /// Why nothing was changed, if so.
+    pub skipped: Option<Skipped>,
+}
+
+/// Why an update was not applied. Parameters, state and schedule are then as before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Skipped {
+    /// The loss is infinite or NaN.
+    Loss,
+    /// The gradient of this parameter is infinite or NaN, or too long to have a length.
+    Gradient(String),
+    /// This parameter, or its state, would have become infinite or NaN.
+    Update(String),
+}
+
+/// Why no update can be made of these numbers, if so.
+pub(super) fn unusable(loss: &Tensor<1>, gradients: &[Named], norm: f64) -> Option<Skipped> {
+    if !is_finite(&loss.try_to_vec_as::<f64>().expect("a loss is a number")) {
+        return Some(Skipped::Loss);
+    }
+    let infinite = gradients.iter().find(|gradient| !is_finite(&gradient.values));
+    // All may be finite, and the norm too large for a number.
+    let infinite = infinite.or(gradients.first().filter(|_| !norm.is_finite()));
+    infinite.map(|gradient| Skipped::Gradient(gradient.name.clone()))
+}
+
+pub(super) fn is_finite(values: &[f64]) -> bool {
+    values.iter().all(|value| value.is_finite())
+}
+
+/// Whether a number is finite once it is rounded to the precision of its parameter.
+pub(super) fn fits(value: f64, precision: DType) -> bool {
+    if precision == DType::F64 { value.is_finite() } else { (value as f32).is_finite() }
+}

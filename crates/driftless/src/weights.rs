@@ -1,0 +1,110 @@
+//! Files of parameters: safetensors, with the configuration that made the model beside them.
+//!
+//! Tensors are called as in [`crate::parameters`] and keep their precision, so any reader of
+//! safetensors can use them. A file is written whole or not at all, and read with suspicion: every
+//! size is compared with the file's before memory is taken, and every tensor with the model.
+
+mod format;
+
+use crate::config;
+use crate::error::{Error, Result};
+use crate::parameters::{self, Named};
+use burn::module::Module;
+use driftless_world::files::{NewFile, Overwrite, Source};
+use format::{Opened, encode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// What files of a model's parameters call themselves.
+const WEIGHTS: &str = "weights";
+/// No configuration is longer.
+const MOST_TEXT_BYTES: u64 = 1 << 20;
+
+/// Writes the parameters of a model as `NAME.safetensors` and its configuration as `NAME.toml`,
+/// replacing older ones. `path` is the name, with or without one of these endings.
+///
+/// ```
+/// use burn::module::{Module, Param};
+/// use burn::tensor::{DType, Device, Tensor};
+/// use driftless::parameters::{Init, values};
+/// use driftless::weights::{load, load_config, save};
+///
+/// #[derive(Module, Debug)]
+/// struct Line {
+///     slope: Param<Tensor<1>>,
+/// }
+///
+/// let line = |slope| Line { slope: Init::new(1, &Device::flex(), DType::F32).constant([1], slope) };
+/// let name = std::env::temp_dir().join(format!("driftless-doc-{}", std::process::id()));
+/// save(&name, &line(0.5), &[("particles", 100)].into_iter().collect::<std::collections::BTreeMap<_, _>>())?;
+/// assert_eq!(values(&load(&name, line(0.0))?)[0].values, [0.5]);
+/// assert_eq!(load_config::<std::collections::BTreeMap<String, i64>>(&name)?["particles"], 100);
+/// # std::fs::remove_file(name.with_extension("safetensors")).unwrap();
+/// # std::fs::remove_file(name.with_extension("toml")).unwrap();
+/// # Ok::<(), driftless::Error>(())
+/// ```
+pub fn save<M: Module>(path: impl AsRef<Path>, model: &M, config: &impl Serialize) -> Result<()> {
+    let (weights, settings) = (named(path.as_ref(), "safetensors"), named(path.as_ref(), "toml"));
+    let text = toml::to_string_pretty(config).map_err(|error| {
+        Error::setting("", format!("cannot be written as TOML: {error}")).in_file(&settings)
+    })?;
+    // The weights come last: where they are, their configuration is too.
+    let bytes = encode(WEIGHTS, &parameters::values(model)).map_err(|wrong| wrong.in_file(&weights))?;
+    put(&settings, text.as_bytes())?;
+    put(&weights, &bytes)
+}
+
+/// The model with the parameters of `NAME.safetensors`. Every parameter must be there, with its shape
+/// and precision, and nothing else.
+pub fn load<M: Module>(path: impl AsRef<Path>, model: M) -> Result<M> {
+    let file = named(path.as_ref(), "safetensors");
+    let opened = Opened::new(&file, WEIGHTS)?;
+    opened.compare(&parameters::values(&model)).map_err(|wrong| wrong.in_file(&file))?;
+    Ok(parameters::with_values(model, &opened.read_all(&file)?))
+}
+
+/// What `NAME.toml` says.
+pub fn load_config<C: DeserializeOwned>(path: impl AsRef<Path>) -> Result<C> {
+    let file = named(path.as_ref(), "toml");
+    let source = Source::open(&file)?;
+    let wrong = |problem: &str| Error::setting("", problem).in_file(&file);
+    if source.len() > MOST_TEXT_BYTES {
+        return Err(wrong("is longer than a mebibyte, and no configuration"));
+    }
+    let bytes = source.read_vec(0, source.len()).map_err(|error| error.in_file(&file))?;
+    let text = String::from_utf8(bytes).map_err(|_| wrong("is not text in UTF-8"))?;
+    config::parse(&text).map_err(|error| error.in_file(&file))
+}
+
+/// Writes any named tensors, for instance [`crate::optimise::Optimiser::state`], as a file of this
+/// `kind`, replacing an older one.
+pub fn write(path: impl AsRef<Path>, kind: &str, tensors: &[Named]) -> Result<()> {
+    let bytes = encode(kind, tensors).map_err(|wrong| wrong.in_file(path.as_ref()))?;
+    put(path.as_ref(), &bytes)
+}
+
+/// All tensors of a file of this `kind`, in the file's order. A file that others wrote has any kind.
+pub fn read(path: impl AsRef<Path>, kind: &str) -> Result<Vec<Named>> {
+    let path = path.as_ref();
+    Opened::new(path, kind)?.read_all(path)
+}
+
+/// `path` with this ending in the place of one of ours.
+fn named(path: &Path, ending: &str) -> PathBuf {
+    let ours = path.extension().is_some_and(|old| old == "safetensors" || old == "toml");
+    let mut name = if ours { path.with_extension("") } else { path.to_path_buf() }.into_os_string();
+    name.push(format!(".{ending}"));
+    name.into()
+}
+
+fn put(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut file = NewFile::create(path, Overwrite::Replace)?;
+    let written = file.write_all(bytes);
+    written.map_err(|source| driftless_world::Error::io("cannot write", source).in_file(path))?;
+    Ok(file.commit()?)
+}
+
+#[cfg(test)]
+mod tests;
