@@ -86,6 +86,7 @@ fn others_can_read_it() {
         assert_eq!(view.data(), expected, "{}", tensor.name);
     }
     let (_, metadata) = SafeTensors::read_metadata(&bytes).unwrap();
+    assert_eq!(metadata.offset_keys()[0], "scale", "64 bits come first, and are aligned");
     let notes = metadata.metadata().as_ref().unwrap();
     assert_eq!(
         (notes["creator"].as_str(), notes["format"].as_str(), notes["kind"].as_str()),
