@@ -21,7 +21,6 @@ use driftless_world::files::{NewFile, Overwrite, npy::Dtype, zip::Method};
 use driftless_world::random::Random;
 use driftless_world::{Error, Result};
 use std::f64::consts::{PI, TAU};
-use std::process::ExitCode;
 
 const BATCH: usize = 2;
 const STEPS: usize = 7;
@@ -236,25 +235,15 @@ fn train(variant: Variant, record: &mut Record) {
     }
 }
 
-fn main() -> ExitCode {
+fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (variant, out) = match arguments.as_slice() {
         ["released", out] => (released(), out),
         ["paper", out] => (paper(), out),
-        _ => {
-            eprintln!("usage: second_opinion released | paper OUT.npz");
-            return ExitCode::FAILURE;
-        }
+        _ => return Err(Error::new("usage: second_opinion released | paper OUT.npz")),
     };
     let mut record = Record::default();
     train(variant, &mut record);
-    let done: std::result::Result<(), Error> = record.write(out);
-    done.map_or_else(
-        |error| {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        },
-        |()| ExitCode::SUCCESS,
-    )
+    record.write(out)
 }

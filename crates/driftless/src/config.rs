@@ -15,14 +15,13 @@
 //! # Ok::<(), driftless::Error>(())
 //! ```
 
+mod names;
 mod objective;
 mod optimiser;
 mod resampler;
 
-pub use objective::{
-    GenealogyName, LabelMeanName, LikelihoodsName, ObjectiveConfig, ObjectiveSetting, Preset,
-    PseudoLikelihoodConfig, StartName,
-};
+pub use names::{GenealogyName, LabelMeanName, LikelihoodsName, Preset, StartName};
+pub use objective::{ObjectiveConfig, ObjectiveSetting, PseudoLikelihoodConfig};
 pub use optimiser::{ClipConfig, OptimiserConfig, RuleConfig, ScheduleConfig, Unit};
 pub use resampler::{ResamplerConfig, SchemeName};
 

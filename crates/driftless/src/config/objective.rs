@@ -1,12 +1,11 @@
 //! What is to be made small, by name.
 
+use super::names::{GenealogyName, LabelMeanName, LikelihoodsName, Preset, StartName};
 use super::{check, positive};
 use crate::batch::LabelMean;
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::objective::{
-    BlockStart, Evidence, Genealogy, KernelDensity, Likelihoods, Objective, PseudoLikelihood, SquaredError,
-};
+use crate::objective::{BlockStart, Evidence, KernelDensity, Objective, PseudoLikelihood, SquaredError};
 use crate::prior::Prior;
 use serde::{Deserialize, Serialize};
 
@@ -51,17 +50,6 @@ pub enum ObjectiveConfig {
     },
 }
 
-/// [`LabelMean`] by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LabelMeanName {
-    /// The number of labels in the batch.
-    #[default]
-    Known,
-    /// B T times the share of labels in the data.
-    Share,
-}
-
 /// A [`PseudoLikelihood`]: a preset, and what of it is to be otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -95,51 +83,6 @@ pub struct PseudoLikelihoodConfig {
     /// Whether weights are constants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold_weights: Option<bool>,
-}
-
-/// Where the settings of a [`PseudoLikelihood`] start from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Preset {
-    /// [`PseudoLikelihood::paper`].
-    #[default]
-    Paper,
-    /// [`PseudoLikelihood::released`].
-    ReleasedCode,
-}
-
-/// [`BlockStart`] by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StartName {
-    /// The setting's prior.
-    Prior,
-    /// A constant.
-    Flat,
-    /// A constant, then the transition from the block before.
-    Carried,
-}
-
-/// [`Likelihoods`] by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LikelihoodsName {
-    /// l itself.
-    Literal,
-    /// Its share among the particles.
-    Normalised,
-    /// The weights, but l at the last step.
-    Released,
-}
-
-/// [`Genealogy`] by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GenealogyName {
-    /// Paths alive at the end of the block.
-    BlockEnd,
-    /// Paths alive at the end of the sequence.
-    Final,
 }
 
 /// What the data and the model say, and a text need not repeat.
@@ -215,17 +158,10 @@ impl PseudoLikelihoodConfig {
         };
         result.start = self.block_start(prior)?;
         if let Some(likelihoods) = self.likelihoods {
-            result.likelihoods = match likelihoods {
-                LikelihoodsName::Literal => Likelihoods::Literal,
-                LikelihoodsName::Normalised => Likelihoods::Normalised,
-                LikelihoodsName::Released => Likelihoods::Released,
-            };
+            result.likelihoods = likelihoods.into();
         }
         if let Some(genealogy) = self.genealogy {
-            result.genealogy = match genealogy {
-                GenealogyName::BlockEnd => Genealogy::BlockEnd,
-                GenealogyName::Final => Genealogy::Final,
-            };
+            result.genealogy = genealogy.into();
         }
         result.first_likelihood = self.first_likelihood.unwrap_or(result.first_likelihood);
         result.hold_positions = self.hold_positions.unwrap_or(result.hold_positions);

@@ -22,7 +22,7 @@ pub struct OptimiserConfig {
 impl Default for OptimiserConfig {
     fn default() -> Self {
         let rule = RuleConfig::Adam { beta1: beta1(), beta2: beta2(), epsilon: adam_epsilon() };
-        Self { rate: 3e-4, rule, schedule: ScheduleConfig::Constant {}, clip: ClipConfig::None {} }
+        Self { rate: 3e-4, rule, schedule: ScheduleConfig::default(), clip: ClipConfig::None {} }
     }
 }
 
@@ -54,7 +54,7 @@ pub enum RuleConfig {
         #[serde(default = "rms_epsilon")]
         epsilon: f64,
         /// Mean square before the first update, not negative. Default: 1.
-        #[serde(default = "one")]
+        #[serde(default = "ms_start")]
         start: f64,
     },
 }
@@ -116,9 +116,15 @@ pub enum ScheduleConfig {
         #[serde(default)]
         unit: Unit,
         /// What follows. Default: constant.
-        #[serde(default = "constant")]
+        #[serde(default)]
         then: Box<ScheduleConfig>,
     },
+}
+
+impl Default for ScheduleConfig {
+    fn default() -> Self {
+        Self::Constant {}
+    }
 }
 
 /// A [`Clip`].
@@ -159,16 +165,12 @@ fn rms_epsilon() -> f64 {
     RmsProp::default().epsilon
 }
 
-fn one() -> f64 {
-    1.0
+fn ms_start() -> f64 {
+    RmsProp::default().start
 }
 
 fn half() -> f64 {
     0.5
-}
-
-fn constant() -> Box<ScheduleConfig> {
-    Box::new(ScheduleConfig::Constant {})
 }
 
 /// Fails unless in [0, 1).

@@ -167,6 +167,11 @@ fn what_is_not_finite_is_never_applied() {
     let (model, report) = optimiser.step(model, &nan);
     assert_eq!(report.skipped, Some(Skipped::Gradient("a".to_owned())));
     assert!(report.gradient_norm.is_nan());
+    // Even where no number is left whose size could be taken.
+    let nothing = (model.b.val() - model.b.val().detach()).sqrt().square();
+    let (model, report) = optimiser.step(model, &nothing);
+    assert_eq!(report.skipped, Some(Skipped::Gradient("b".to_owned())));
+    assert!(report.gradient_norm.is_nan());
     let lost = bowl(&model) * f64::NAN;
     let (model, report) = optimiser.step(model, &lost);
     assert_eq!(report.skipped, Some(Skipped::Loss));

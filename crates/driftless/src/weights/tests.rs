@@ -144,6 +144,11 @@ fn hostile_headers_are_refused() {
         let found = judged(&header, data);
         assert!(found.starts_with("FILE: ") && found.contains(message), "{found}");
     }
+}
+
+#[test]
+fn a_header_cannot_claim_more_than_there_is() {
+    let folder = Folder::new("claims");
     let file = folder.0.join("b.safetensors");
     fs::write(&file, u64::MAX.to_le_bytes()).unwrap();
     assert!(

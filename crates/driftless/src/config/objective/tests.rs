@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::parse;
+use crate::objective::{Genealogy, Likelihoods};
 
 fn boxed() -> Prior {
     Prior::Uniform { low: vec![0.0, 0.0], high: vec![2.0, 4.0] }
