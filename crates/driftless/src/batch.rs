@@ -43,6 +43,25 @@ impl Labels {
         self.known.clone().int().sum().try_to_vec_as::<i64>().expect("a count is a number")[0] as usize
     }
 
+    /// What `term` makes of the true states of step t, where they are known, and 0 where hidden. It is
+    /// computed for all sequences, hidden truths reading 0, and dropped where hidden.
+    ///
+    /// # Shapes
+    /// `term` makes [B, N] of true states [B, S].
+    pub fn at(&self, t: usize, term: impl FnOnce(Tensor<2>) -> Tensor<2>) -> Tensor<2> {
+        let truth = self.states.clone().slice_dim(1, t..t + 1).squeeze_dim::<2>(1);
+        let values = term(truth); // [B, N]
+        let hidden = self.known.clone().slice_dim(1, t..t + 1).bool_not().expand(values.dims());
+        values.mask_fill(hidden, 0.0)
+    }
+
+    /// Particles [B, N, S] of step t, all moved to the true state where it is known.
+    pub fn pin(&self, t: usize, states: Tensor<3>) -> Tensor<3> {
+        let known = self.known.clone().slice_dim(1, t..t + 1).unsqueeze_dim::<3>(2).expand(states.dims());
+        let truth = self.states.clone().slice_dim(1, t..t + 1).expand(states.dims());
+        states.mask_where(known, truth)
+    }
+
     /// The mean of an error over the labelled steps; 0 without labels. The error is computed at all
     /// steps, hidden truths reading 0, and dropped where hidden.
     ///
@@ -81,6 +100,17 @@ mod tests {
         assert_close(&numbers(&labels.mean(LabelMean::Share(0.25), error)), &[10.0], 1e-12);
         let gradient = numbers(&guess.grad(&mean.backward()).unwrap());
         assert_close(&gradient, &[-1.0, 0.0, 0.0, -3.0], 1e-12);
+    }
+
+    #[test]
+    fn hidden_states_are_not_told() {
+        let labels = labels([[true, false], [false, true]]);
+        let particles = f64s::<3>([[[5.0], [6.0]], [[7.0], [8.0]]]);
+        let seen = |truth: Tensor<2>| truth.expand([2, 2]) + 10.0;
+        assert_eq!(numbers(&labels.at(0, seen)), [11.0, 11.0, 0.0, 0.0]);
+        assert_eq!(numbers(&labels.at(1, seen)), [0.0, 0.0, 14.0, 14.0]);
+        assert_eq!(numbers(&labels.pin(0, particles.clone())), [1.0, 1.0, 7.0, 8.0]);
+        assert_eq!(numbers(&labels.pin(1, particles)), [5.0, 6.0, 4.0, 4.0]);
     }
 
     #[test]

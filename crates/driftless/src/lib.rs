@@ -16,6 +16,8 @@
 //! - [`batch`]: what a learner is given. [`objective`]: what it is to make small.
 //! - [`parameters`]: first values, and all of them by name. [`optimise`]: how they change;
 //!   [`weights`]: files of them. [`config`]: all of the above from a text file.
+//! - [`smooth`]: what is known of every state once everything has been seen; soft labels.
+//! - [`parameters`]: first values, and all of them by name.
 //!
 //! Randomness is data: nothing here draws a number by itself. What is needed is drawn on the host
 //! from one seed and passed in, so every function is pure, repeatable and differentiable.
@@ -33,6 +35,7 @@ pub mod optimise;
 pub mod parameters;
 pub mod prior;
 pub mod resample;
+pub mod smooth;
 pub mod space;
 #[cfg(test)]
 mod testing;

@@ -48,6 +48,11 @@ impl Space {
         })
     }
 
+    /// One state on the host, its angles wrapped into [-π, π) in place.
+    pub fn wrap_numbers(&self, state: &mut [f64]) {
+        self.angles.iter().for_each(|&k| state[k] = driftless_world::pose::wrap(state[k]));
+    }
+
     /// The weighted mean state; for angles `atan2(Σ w sin θ, Σ w cos θ)`.
     ///
     /// Where an angle's resultant vanishes (opposite angles of equal weight) the mean is undefined

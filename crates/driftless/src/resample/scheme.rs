@@ -67,7 +67,7 @@ impl Resampler for Scheme {
 }
 
 /// Ancestor of a marker m in [0, 1): the first particle whose cumulative weight exceeds m.
-fn by_markers(weights: &[f64], markers: impl Iterator<Item = f64>) -> Vec<usize> {
+pub(crate) fn by_markers(weights: &[f64], markers: impl Iterator<Item = f64>) -> Vec<usize> {
     let mut sum = 0.0;
     let add = |weight: &f64| {
         sum += weight;
