@@ -61,7 +61,7 @@ pub struct Resampled {
     pub log_mass: Tensor<1>,
 }
 
-/// `states[b, ancestors[b, i], ·]`: [B, N, S] by [B, count] → [B, count, S].
+/// `states[b, ancestors[b, i], ·]`: [B, N, S] by [B, M] → [B, M, S].
 pub(crate) fn gather_states(states: Tensor<3>, ancestors: Tensor<2, Int>) -> Tensor<3> {
     let ([batch, count], size) = (ancestors.dims(), states.dims()[2]);
     states.gather(1, ancestors.unsqueeze_dim::<3>(2).expand([batch, count, size]))
