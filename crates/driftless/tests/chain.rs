@@ -396,14 +396,17 @@ fn rough_labels_bound_the_covariance() {
 /// Turned by π, every path is the same path turned.
 #[test]
 fn the_cut_at_pi_is_nowhere() {
-    let (poses, actions) = walk(1);
-    let plain = soft_labels(&odometry(), &actions, &sparse(&poses), Some(LABEL_STD)).unwrap();
-    let turned: Vec<[f64; 3]> = poses.iter().map(|[x, y, heading]| [-x, -y, wrap(heading + PI)]).collect();
-    let turned = soft_labels(&odometry(), &actions, &sparse(&turned), Some(LABEL_STD)).unwrap();
-    for (plain, turned) in plain.mean.iter().zip(&turned.mean) {
-        assert_close(plain[0], -turned[0], 1e-8);
-        assert_close(plain[1], -turned[1], 1e-8);
-        assert_close(wrap(plain[2] + PI - turned[2]), 0.0, 1e-8);
+    for seed in 0..40 {
+        let (poses, actions) = walk(seed);
+        let turned: Vec<_> = poses.iter().map(|[x, y, heading]| [-x, -y, wrap(heading + PI)]).collect();
+        let soft = |poses: &[[f64; 3]]| {
+            soft_labels(&odometry(), &actions, &sparse(poses), Some(LABEL_STD)).unwrap().mean
+        };
+        for (plain, turned) in soft(&poses).iter().zip(&soft(&turned)) {
+            assert_close(plain[0], -turned[0], 1e-8);
+            assert_close(plain[1], -turned[1], 1e-8);
+            assert_close(wrap(plain[2] + PI - turned[2]), 0.0, 1e-8);
+        }
     }
 }
 
