@@ -443,9 +443,9 @@ fn a_single_label_is_dead_reckoning() {
         let labels: Vec<_> =
             poses.iter().enumerate().map(|(t, pose)| Some(*pose).filter(|_| t == at)).collect();
         let soft = soft_labels(&odometry(), &actions, &labels, None).unwrap();
-        for t in 1..STEPS {
+        for (t, action) in actions.iter().enumerate().skip(1) {
             let [x, y, heading] = soft.mean[t - 1];
-            let moved = Pose::new(x, y, heading).moved(actions[t], Frame::Reflected);
+            let moved = Pose::new(x, y, heading).moved(*action, Frame::Reflected);
             assert_close(soft.mean[t][0], moved.x, 1e-8);
             assert_close(soft.mean[t][1], moved.y, 1e-8);
             assert_close(wrap(soft.mean[t][2] - moved.heading), 0.0, 1e-8);

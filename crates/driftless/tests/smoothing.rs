@@ -127,7 +127,9 @@ fn anchored(told: &[(usize, f64, f64)], runs: Runs) -> (Problem, LinearGaussian,
     let problem = Problem::golden_b();
     let (model, filter) = (problem.model(0.0), filter(Scheme::Systematic));
     let mut states = [None; 3];
-    told.iter().for_each(|&(t, value, _)| states[t] = Some([value]));
+    for &(t, value, _) in told {
+        states[t] = Some([value]);
+    }
     let (draws, labels, _) = setting(&states, runs.count, runs.particles);
     let anchored = match told[0].2 {
         0.0 => Anchored::exact(&filter, &labels),

@@ -54,7 +54,8 @@ impl Paths {
             chosen.push(drawn);
             broken.push(found.collapsed.reshape([batch, paths]));
         }
-        [&mut chosen, &mut broken].into_iter().for_each(|list| list.reverse());
+        chosen.reverse();
+        broken.reverse();
         states.reverse();
         Self {
             space: rollout.space,

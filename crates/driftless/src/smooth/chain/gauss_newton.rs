@@ -29,7 +29,9 @@ pub(super) fn search<D: Dynamics>(
             break;
         }
     }
-    path.iter_mut().for_each(|state| space.wrap_numbers(state));
+    for state in &mut path {
+        space.wrap_numbers(state);
+    }
     let eliminated = linearised(chain, &path).eliminate().map_err(undetermined)?;
     let (mut covariance, cross) = eliminated.covariances();
     let exact: Vec<bool> = (0..path.len()).map(|t| chain.is_exact(t)).collect();

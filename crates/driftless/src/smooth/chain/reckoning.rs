@@ -39,7 +39,9 @@ pub(super) fn first_path<D: Dynamics>(chain: &Chain<'_, D>) -> Vec<Vec<f64>> {
         (None, None) => unreachable!("a chain was checked to know something"),
     };
     let mut path: Vec<Vec<f64>> = from_before.into_iter().zip(from_after).map(mix).collect();
-    path.iter_mut().for_each(|state| space.wrap_numbers(state));
+    for state in &mut path {
+        space.wrap_numbers(state);
+    }
     path
 }
 
