@@ -17,11 +17,12 @@
 //! - [`parameters`]: first values, and all of them by name. [`optimise`]: how they change;
 //!   [`weights`]: files of them. [`config`]: all of the above from a text file.
 //! - [`smooth`]: what is known of every state once everything has been seen; soft labels.
-//! - [`parameters`]: first values, and all of them by name.
+//! - [`nets`]: layers and encoders of the maze experiments. [`baseline`]: networks without a filter.
 //!
 //! Randomness is data: nothing here draws a number by itself. What is needed is drawn on the host
 //! from one seed and passed in, so every function is pure, repeatable and differentiable.
 
+pub mod baseline;
 pub mod batch;
 pub mod belief;
 pub mod config;
@@ -30,6 +31,7 @@ pub mod dropout;
 pub mod error;
 pub mod filter;
 pub mod model;
+pub mod nets;
 pub mod objective;
 pub mod optimise;
 pub mod parameters;
@@ -47,7 +49,6 @@ pub use draws::{Draw, DrawSizes, Draws};
 pub use dropout::Phase;
 pub use filter::{Filter, Injection, Rollout, StepInfo};
 pub use error::{Error, Result};
-pub use filter::{Filter, Rollout, StepInfo};
 pub use model::{Measurement, Model, Moment, StateSpace, Transition};
 pub use objective::Objective;
 pub use prior::Prior;

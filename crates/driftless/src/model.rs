@@ -4,11 +4,13 @@
 //! ([`Encoder`]), and [`GaussianMotion`] and [`FeatureMatch`] make densities of them. The full
 //! one: implement [`Transition`] and [`Measurement`] yourself.
 
+pub mod likelihood_network;
 pub mod matching;
 pub mod motion;
 pub mod proposer;
 mod reading;
 
+pub use likelihood_network::{LikelihoodNetwork, LikelihoodWidths};
 pub use matching::{Encoder, FeatureMatch, Screen, StateEncoder};
 pub use motion::{ActionSampler, ActionSamplerConfig, ActionTransformer, ActionTransformerConfig};
 pub use motion::{GaussianMotion, GivenOdometry, Motion, per_particle};

@@ -1,15 +1,18 @@
 //! What is learned from: losses over rollouts, and weighted sums of them.
 //!
-//! [`SquaredError`] and [`KernelDensity`] need labels; [`PseudoLikelihood`] and [`Evidence`] do not.
+//! [`SquaredError`] and [`KernelDensity`] need labels; [`PseudoLikelihood`], [`Evidence`] and
+//! [`Reconstruction`] do not.
 
 mod evidence;
 mod kernel_density;
 mod pseudo_likelihood;
+mod reconstruction;
 mod squared_error;
 
 pub use evidence::Evidence;
 pub use kernel_density::KernelDensity;
 pub use pseudo_likelihood::{BlockStart, Genealogy, Likelihoods, PseudoLikelihood};
+pub use reconstruction::{Autoencoding, Decoder, Reconstruction};
 pub use squared_error::SquaredError;
 
 use crate::batch::Batch;

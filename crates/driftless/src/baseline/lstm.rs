@@ -1,0 +1,101 @@
+//! Long short-term memory, as Sonnet 1 computes it.
+
+use super::zero_state;
+use crate::nets::Dense;
+use crate::parameters::Init;
+use burn::module::Module;
+use burn::tensor::Tensor;
+use burn::tensor::activation::sigmoid;
+
+/// (i, j, f, o) = (x, h) W + b; c' = σ(f + 1) c + σ(i) tanh(j); h' = tanh(c') σ(o)
+/// (Hochreiter and Schmidhuber 1997, with the forget gate's 1 of Sonnet).
+#[derive(Module, Debug)]
+pub struct Lstm {
+    /// W, [inputs + units, 4 units]: rows of x before those of h, columns of i, j, f, o in turn.
+    pub gates: Dense,
+}
+
+impl Lstm {
+    /// First weights of Sonnet 1: weights and, unlike in other layers, biases are normal with
+    /// standard deviation 1 / √(inputs + units), redrawn beyond two of them.
+    pub fn new(inputs: usize, units: usize, init: &mut Init) -> Self {
+        let gates = Dense::new(inputs + units, 4 * units, init);
+        let std = ((inputs + units) as f64).sqrt().recip();
+        Self { gates: Dense { bias: init.truncated_normal([4 * units], std), ..gates } }
+    }
+
+    /// T times [B, inputs] → h, T times [B, units]; h and c are zero before the first step.
+    pub fn forward(&self, steps: Vec<Tensor<2>>) -> Vec<Tensor<2>> {
+        let units = self.gates.bias.dims()[0] / 4;
+        let Some(first) = steps.first() else { return steps };
+        let mut state = (zero_state(first, units), zero_state(first, units));
+        let mut outputs = Vec::with_capacity(steps.len());
+        for step in steps {
+            state = self.step(step, state);
+            outputs.push(state.0.clone());
+        }
+        outputs
+    }
+
+    /// One step: x [B, inputs] and (h, c), each [B, units], to (h', c').
+    pub fn step(&self, x: Tensor<2>, (h, c): (Tensor<2>, Tensor<2>)) -> (Tensor<2>, Tensor<2>) {
+        let units = c.dims()[1];
+        let gates = self.gates.forward(Tensor::cat(vec![x, h], 1)); // [B, 4 units]
+        let gate = |k: usize| gates.clone().slice_dim(1, k * units..(k + 1) * units);
+        let c = sigmoid(gate(2) + 1.0) * c + sigmoid(gate(0)) * gate(1).tanh();
+        (c.clone().tanh() * sigmoid(gate(3)), c)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, f64s, numbers};
+    use burn::tensor::{DType, Device};
+
+    fn lstm(inputs: usize, units: usize) -> Lstm {
+        Lstm::new(inputs, units, &mut Init::new(11, &Device::flex().autodiff(), DType::F64))
+    }
+
+    /// The formulas with plain numbers, unit by unit. Sums of 5 numbers of order 1.
+    #[test]
+    fn against_loops() {
+        let (inputs, units) = (2, 3);
+        let lstm = lstm(inputs, units);
+        let (weight, bias) = (numbers(&lstm.gates.weight.val()), numbers(&lstm.gates.bias.val()));
+        let sequence = [[0.5, -1.0], [2.0, 0.3], [-0.7, 0.1], [0.0, 0.0]];
+        let (mut h, mut c) = (vec![0.0; units], vec![0.0; units]);
+        let logistic = |z: f64| 1.0 / (1.0 + (-z).exp());
+        let found = lstm.forward(sequence.map(|x| f64s::<2>([x])).to_vec());
+        for (x, found) in sequence.iter().zip(&found) {
+            let joint: Vec<f64> = x.iter().chain(&h).copied().collect();
+            let gate = |k: usize, unit: usize| {
+                let column = k * units + unit;
+                let terms = joint.iter().enumerate().map(|(row, v)| v * weight[row * 4 * units + column]);
+                bias[column] + terms.sum::<f64>()
+            };
+            let memory = |unit: usize| {
+                let kept = logistic(gate(2, unit) + 1.0) * c[unit];
+                kept + logistic(gate(0, unit)) * gate(1, unit).tanh()
+            };
+            let new: Vec<f64> = (0..units).map(memory).collect();
+            h = (0..units).map(|unit| new[unit].tanh() * logistic(gate(3, unit))).collect();
+            c = new;
+            assert_close(&numbers(found), &h, 1e-14);
+        }
+    }
+
+    /// Biases are drawn too; var of a normal cut at two standard deviations is 0.7737 σ².
+    #[test]
+    fn first_biases() {
+        let bias = numbers(&lstm(5, 500).gates.bias.val());
+        let variance = bias.iter().map(|b| b * b).sum::<f64>() / 2e3;
+        // Five standard errors of 2000 squares, whose variance is below that of a normal's, 2 σ⁴.
+        assert!((variance * 505.0 - 0.7737).abs() < 5.0 * (2.0_f64 / 2e3).sqrt(), "{variance}");
+    }
+
+    #[test]
+    fn no_steps_no_outputs() {
+        assert!(lstm(2, 3).forward(Vec::new()).is_empty());
+    }
+}

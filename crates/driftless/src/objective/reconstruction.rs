@@ -1,0 +1,70 @@
+//! How well observations can be made again of their features: the autoencoder's loss.
+
+use super::Objective;
+use crate::batch::Batch;
+use crate::filter::Rollout;
+use crate::model::{Learnable, Measurement, Model, Observations};
+use burn::module::Module;
+use burn::tensor::Tensor;
+
+/// Makes observations of their features.
+pub trait Decoder: Learnable {
+    /// What it makes: images [B, T, C, H, W], vectors [B, T, V], or anything else.
+    type Output;
+
+    /// Observations of features [B, T, E].
+    fn decode(&self, features: Tensor<3>) -> Self::Output;
+}
+
+/// A model with a decoder beside it, so that the decoder is trained and kept with the model. It
+/// filters as the model does.
+#[derive(Module, Debug)]
+pub struct Autoencoding<M: Model, D: Decoder> {
+    /// What filters.
+    pub model: M,
+    /// What makes observations of features.
+    pub decoder: D,
+}
+
+impl<M: Model, D: Decoder> Model for Autoencoding<M, D> {
+    type Transition = M::Transition;
+    type Measurement = M::Measurement;
+
+    fn transition(&self) -> &M::Transition {
+        self.model.transition()
+    }
+
+    fn measurement(&self) -> &M::Measurement {
+        self.model.measurement()
+    }
+}
+
+/// The mean of (o - decode(encode(o)))² over all numbers of all images; no labels are needed. In
+/// training, the encoder runs again with dropout of its own, as in the authors' code.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reconstruction;
+
+/// Names the dropout of this second run of the encoder, among all uses of a rollout's phase.
+const SECOND_RUN: u64 = 0x7265_636f_6e73;
+
+impl<M, D> Objective<Autoencoding<M, D>> for Reconstruction
+where
+    M: Model,
+    M::Measurement: Measurement<Observations = Tensor<5>, Cues = Tensor<3>>,
+    D: Decoder<Output = Tensor<5>>,
+{
+    fn name(&self) -> &'static str {
+        "reconstruction"
+    }
+
+    fn loss(
+        &self,
+        model: &Autoencoding<M, D>,
+        rollout: &Rollout<Autoencoding<M, D>>,
+        batch: &Batch<Observations<Autoencoding<M, D>>>,
+    ) -> Tensor<1> {
+        let phase = rollout.phase.split(SECOND_RUN);
+        let features = model.measurement().encode(&batch.observations, phase); // [B, T, E]
+        (model.decoder.decode(features) - batch.observations.clone()).square().mean()
+    }
+}
