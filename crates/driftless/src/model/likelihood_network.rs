@@ -115,8 +115,8 @@ mod tests {
         let copies = cues.clone().slice_dim(1, 1..2).expand([2, 2, 3]);
         let joint = Tensor::cat(vec![copies, network.states.of(&states)], 2); // [B, N, E + 4]
         let parts = vec![network.by_observation.val(), network.by_state.weight.val()];
-        let weight = Param::from_tensor(Tensor::cat(parts, 0));
-        let bias = Param::from_tensor(network.by_state.bias.val() + 0.0);
+        let weight = Param::from_tensor(Tensor::cat(parts, 0).detach());
+        let bias = network.by_state.bias.clone();
         let first = Activation::Relu.apply(Dense { weight, bias }.forward(joint));
         let expected: Vec<f64> = numbers(&network.rest.forward(first))
             .iter()
