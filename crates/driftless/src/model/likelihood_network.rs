@@ -130,11 +130,14 @@ mod tests {
     #[test]
     fn bounds() {
         for (floor, precision) in [(0.004, DType::F32), (0.3, DType::F32), (1e-9, DType::F64)] {
-            let network = network(precision).with_floor(floor);
+            let mut network = network(precision).with_floor(floor);
             let tensor = |values: [[[f64; 3]; 2]; 1]| {
                 Tensor::<3>::from_data(values, (&Device::flex().autodiff(), precision))
             };
-            for scale in [0.0, 1.0, 1e3, 1e8] {
+            for (scale, logit) in [(0.0, 0.0), (1.0, -1e4), (1.0, 1e4), (1e8, 0.0), (1e8, -1e12), (1e8, 1e12)]
+            {
+                let init = Init::new(1, &Device::flex().autodiff(), precision);
+                network.rest.layers[1].bias = init.constant([1], logit);
                 let states = tensor([[[scale, -scale, 1.0], [-scale, scale, 2.0]]]).require_grad();
                 let cues = tensor([[[scale; 3], [0.0; 3]]]);
                 let log = network.log_likelihood(&cues, 0, states.clone());

@@ -156,8 +156,12 @@ mod tests {
     fn an_image_does_not_depend_on_its_neighbours() {
         let ramp = Tensor::<1, burn::tensor::Int>::arange(0..120, &Device::flex()).float();
         let images = (ramp / 17.0).sin().reshape([2, 3, 1, 5, 4]);
-        let alone = images.clone().slice([1..2, 2..3]);
+        let alone = images.clone().slice([0..1, 1..2]);
         // The same sums of 32 bits, though perhaps in another order.
-        assert_close(&features(&alone, Phase::Evaluation), &features(&images, Phase::Evaluation)[50..], 1e-5);
+        assert_close(
+            &features(&alone, Phase::Evaluation),
+            &features(&images, Phase::Evaluation)[10..20],
+            1e-5,
+        );
     }
 }
