@@ -13,7 +13,7 @@ mod reading;
 pub use likelihood_network::{LikelihoodNetwork, LikelihoodWidths};
 pub use matching::{Encoder, FeatureMatch, Screen, StateEncoder};
 pub use motion::{ActionSampler, ActionSamplerConfig, ActionTransformer, ActionTransformerConfig};
-pub use motion::{GaussianMotion, GivenOdometry, Motion, per_particle};
+pub use motion::{GaussianMotion, GivenOdometry, Motion, Shift, per_particle};
 pub use proposer::{ParticleProposer, Proposer, StateBox, WithProposer};
 pub use reading::GaussianReading;
 

@@ -200,7 +200,7 @@ struct Turning {
 }
 
 impl Motion for Turning {
-    fn displacement(&self, states: Tensor<3>, _: Tensor<2>) -> Tensor<3> {
+    fn displacement(&self, states: Tensor<3>, _: Tensor<3>) -> Tensor<3> {
         states.matmul(self.change.clone())
     }
 }

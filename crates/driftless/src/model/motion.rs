@@ -1,14 +1,12 @@
 //! How states move: a displacement, given or learned, and the noise around it.
 
-mod dense;
 mod gaussian;
 mod odometry;
 mod sampler;
 mod transformer;
 
-pub(crate) use dense::{Dense, Mlp};
 pub use gaussian::GaussianMotion;
-pub use odometry::GivenOdometry;
+pub use odometry::{GivenOdometry, Shift};
 pub use sampler::{ActionSampler, ActionSamplerConfig};
 pub use transformer::{ActionTransformer, ActionTransformerConfig};
 

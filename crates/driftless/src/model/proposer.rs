@@ -1,8 +1,8 @@
 //! States proposed from what is seen alone, for filters that start blind or have lost their way.
 
-use super::motion::{Dense, Mlp};
 use super::{Cues, Learnable, Model};
 use crate::dropout::drop_out;
+use crate::nets::{Activation, Dense, Mlp};
 use crate::parameters::Init;
 use crate::space::direction;
 use burn::module::Module;
@@ -79,7 +79,8 @@ impl ParticleProposer {
     /// With layers of another size.
     pub fn with_units(units: usize, features: usize, within: StateBox, init: &mut Init) -> Self {
         let eye = Dense::new(features, units, init);
-        Self { eye, mind: Mlp::new(&[units, units, units, units, 4], init), within }
+        let mind = Mlp::new(units, &[units, units, units, 4], Activation::Linear, init);
+        Self { eye, mind, within }
     }
 }
 

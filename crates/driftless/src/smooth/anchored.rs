@@ -15,7 +15,8 @@ use std::f64::consts::TAU;
 /// p(s_1..t | o_1..t, labels up to t). Smoothing its rollouts conditions on all of them.
 ///
 /// Steps without label are those of the [`Filter`] inside. Its resampler, and whether it weighs by the
-/// first observation, stay as they are; a label of the first step always counts.
+/// first observation, stay as they are; a label of the first step always counts. Nothing is proposed,
+/// whatever its injection says: smoothing needs parents.
 #[derive(Debug)]
 pub struct Anchored<'a> {
     filter: &'a Filter,
@@ -96,7 +97,8 @@ impl<'a> Anchored<'a> {
         now: &Moment<'_, Cues<M>>,
         draw: &Draw,
     ) -> (Belief, StepInfo) {
-        let resampled = self.filter.resampler.resample(belief, &draw.uniforms);
+        let particles = belief.dims()[1];
+        let resampled = self.filter.resampler.resample(belief, particles, &draw.uniforms);
         let Resampled { belief: Belief { states: parents, weights }, ancestors, log_mass } = resampled;
         let transition = model.transition();
         let states = transition.sample(parents.clone(), now.action.clone(), draw.noise.clone());
@@ -109,6 +111,7 @@ impl<'a> Anchored<'a> {
         let info = StepInfo {
             ancestors,
             parents,
+            proposed: 0,
             log_likelihood,
             log_evidence: seen.log_evidence + log_mass,
             collapsed: seen.collapsed,

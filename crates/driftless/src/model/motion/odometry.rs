@@ -1,6 +1,6 @@
 //! Odometry as it is given: nothing is learned.
 
-use super::Motion;
+use super::{Motion, per_particle};
 use burn::module::Module;
 use burn::tensor::Tensor;
 
@@ -18,5 +18,15 @@ impl Motion for GivenOdometry {
         let x = part(0) * cosine.clone() + part(1) * sine.clone();
         let y = part(0) * sine - part(1) * cosine;
         Tensor::cat(vec![x, y, turn], 2)
+    }
+}
+
+/// The action is the displacement itself, in the world's frame: S = A. A known current, say.
+#[derive(Module, Debug, Default)]
+pub struct Shift {}
+
+impl Motion for Shift {
+    fn displacement(&self, states: Tensor<3>, actions: Tensor<3>) -> Tensor<3> {
+        per_particle(actions, &states)
     }
 }

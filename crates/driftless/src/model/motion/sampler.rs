@@ -1,7 +1,8 @@
 //! DPF's motion: a learned network makes noise of an action, and the noisy action moves the state.
 
-use super::{MOST_SIGMAS, Mlp, Motion, per_particle};
+use super::{MOST_SIGMAS, Motion, per_particle};
 use crate::model::Transition;
+use crate::nets::{Activation, Mlp};
 use crate::parameters::Init;
 use crate::prior::row;
 use crate::space::Space;
@@ -50,9 +51,8 @@ impl<F: Motion> ActionSampler<F> {
     pub fn new(motion: F, config: ActionSamplerConfig, init: &mut Init) -> Self {
         let size = config.action_std.len();
         assert!(config.action_std.iter().chain(&config.floor).all(|&std| std > 0.0), "{config:?}");
-        let sizes: Vec<usize> =
-            [2 * size].into_iter().chain(config.hidden.iter().copied()).chain([size]).collect();
-        Self { motion, generator: Mlp::new(&sizes, init), config }
+        let widths: Vec<usize> = config.hidden.iter().copied().chain([size]).collect();
+        Self { motion, generator: Mlp::new(2 * size, &widths, Activation::Linear, init), config }
     }
 
     /// a + δ for the given z [B, K, A] and action [B, A], δ with mean zero over K.

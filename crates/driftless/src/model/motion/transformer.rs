@@ -1,6 +1,7 @@
 //! A learned displacement: a network that turns actions in the robot's frame into the world's.
 
-use super::{Mlp, Motion, per_particle};
+use super::{Motion, per_particle};
+use crate::nets::{Activation, Mlp, StateFeatures};
 use crate::parameters::Init;
 use crate::prior::row;
 use crate::space::Space;
@@ -51,6 +52,8 @@ pub struct ActionTransformerConfig {
 pub struct ActionTransformer {
     net: Mlp,
     #[module(skip)]
+    features: StateFeatures,
+    #[module(skip)]
     config: ActionTransformerConfig,
 }
 
@@ -60,35 +63,20 @@ impl ActionTransformer {
     /// # Panics
     /// If statistics of states differ in number, or a standard deviation is not positive.
     pub fn new(config: ActionTransformerConfig, init: &mut Init) -> Self {
-        let size = config.step_size.len();
-        assert!(config.state_mean.len() == size && config.state_std.len() == size, "S numbers each");
-        let linear = (0..size).filter(|k| !config.space.angles().contains(k)).map(|k| config.state_std[k]);
-        assert!(linear.chain(config.action_std.iter().copied()).all(|std| std > 0.0), "{config:?}");
-        let inputs = size + config.space.angles().len() + config.action_std.len();
-        let sizes: Vec<usize> =
-            [inputs].into_iter().chain(config.hidden.iter().copied()).chain([size]).collect();
-        Self { net: Mlp::new(&sizes, init), config }
-    }
-
-    /// Normalised linear coordinates, cosine and sine of angles, [B, N, S + number of angles].
-    fn features(&self, states: &Tensor<3>) -> Tensor<3> {
-        let ActionTransformerConfig { space, state_mean, state_std, .. } = &self.config;
-        let parts = (0..state_mean.len()).flat_map(|k| {
-            let part = states.clone().slice_dim(2, k..k + 1); // [B, N, 1]
-            if space.angles().contains(&k) {
-                vec![part.clone().cos(), part.sin()]
-            } else {
-                vec![(part - state_mean[k]) / state_std[k]]
-            }
-        });
-        Tensor::cat(parts.collect(), 2)
+        let ActionTransformerConfig { space, state_mean, state_std, action_std, step_size, .. } = &config;
+        assert_eq!(state_mean.len(), step_size.len(), "as many step sizes as coordinates");
+        assert!(action_std.iter().all(|&std| std > 0.0), "{config:?}");
+        let features = StateFeatures::new(*space, state_mean.clone(), state_std.clone());
+        let widths: Vec<usize> = config.hidden.iter().copied().chain([step_size.len()]).collect();
+        let net = Mlp::new(features.count() + action_std.len(), &widths, Activation::Linear, init);
+        Self { net, features, config }
     }
 }
 
 impl Motion for ActionTransformer {
     fn displacement(&self, states: Tensor<3>, actions: Tensor<3>) -> Tensor<3> {
         let actions = per_particle(actions, &states) / row(&self.config.action_std, &states);
-        let output = self.net.forward(Tensor::cat(vec![self.features(&states), actions], 2)); // [B, N, S]
+        let output = self.net.forward(Tensor::cat(vec![self.features.of(&states), actions], 2)); // [B, N, S]
         output * row(&self.config.step_size, &states)
     }
 }
@@ -139,9 +127,9 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "S numbers each")]
+    #[should_panic(expected = "as many step sizes")]
     fn statistics_must_fit() {
-        let config = ActionTransformerConfig { state_mean: vec![1.0], ..transformer(vec![]).config };
+        let config = ActionTransformerConfig { step_size: vec![1.0], ..transformer(vec![]).config };
         ActionTransformer::new(config, &mut Init::new(4, &Device::flex(), DType::F64));
     }
 }
