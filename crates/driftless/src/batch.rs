@@ -1,5 +1,10 @@
 //! What a learner is given: observations, actions, and the few true states that are known.
 
+mod lessons;
+mod pixels;
+
+pub use pixels::PixelScale;
+
 use burn::tensor::{Bool, Tensor};
 
 /// B sequences of T steps.

@@ -1,0 +1,92 @@
+//! What pixels are divided by before a network sees them.
+
+use driftless_world::trajectory::{Images, Pixels};
+use serde::{Deserialize, Serialize};
+
+/// (o - mean) / std, with a mean for each pixel and channel and one standard deviation a channel: the
+/// authors' normalisation, to be measured on training images alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PixelScale {
+    height: usize,
+    width: usize,
+    /// [H, W, C], as in the data.
+    mean: Vec<f32>,
+    /// `[C]`.
+    std: Vec<f32>,
+}
+
+impl PixelScale {
+    /// Means and standard deviations of all images. The message of a failure says why: there are none,
+    /// or not all are equally large. A channel that never varies is divided by 1.
+    pub fn measure<'a>(
+        stacks: impl IntoIterator<Item = &'a Images> + Clone,
+    ) -> std::result::Result<Self, String> {
+        let Some(first) = stacks.clone().into_iter().next() else {
+            return Err("there are no images".to_owned());
+        };
+        let (stride, channels) = (first.stride(), first.channels);
+        let (mut sums, mut count) = (vec![0.0_f64; stride], 0.0);
+        for images in stacks.clone() {
+            check(images, [channels, first.height, first.width])?;
+            each(&images.pixels, |i, value| sums[i % stride] += value);
+            count += images.len() as f64;
+        }
+        let mean: Vec<f64> = sums.iter().map(|sum| sum / f64::max(count, 1.0)).collect();
+        let mut squares = vec![0.0_f64; channels];
+        for images in stacks {
+            each(&images.pixels, |i, value| squares[i % channels] += (value - mean[i % stride]).powi(2));
+        }
+        let pixels = count * (first.height * first.width) as f64;
+        let spread = |sum: &f64| if *sum > 0.0 { (sum / pixels).sqrt() as f32 } else { 1.0 };
+        Ok(Self {
+            height: first.height,
+            width: first.width,
+            mean: mean.iter().map(|&mean| mean as f32).collect(),
+            std: squares.iter().map(spread).collect(),
+        })
+    }
+
+    /// Channels, height, width.
+    pub fn shape(&self) -> [usize; 3] {
+        [self.std.len(), self.height, self.width]
+    }
+
+    /// Adds the normalised images to `values`, each channels first.
+    pub(super) fn normalise(
+        &self,
+        images: &Images,
+        values: &mut Vec<f32>,
+    ) -> std::result::Result<(), String> {
+        let [channels, height, width] = self.shape();
+        check(images, self.shape())?;
+        let stride = images.stride();
+        for image in 0..images.len() {
+            for channel in 0..channels {
+                let pixel = |k: usize| {
+                    let i = k * channels + channel;
+                    (images.pixels.get(image * stride + i) - self.mean[i]) / self.std[channel]
+                };
+                values.extend((0..height * width).map(pixel));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check(images: &Images, [channels, height, width]: [usize; 3]) -> std::result::Result<(), String> {
+    if [images.channels, images.height, images.width] == [channels, height, width] {
+        return Ok(());
+    }
+    Err(format!(
+        "has images of {} x {} pixels and {} channels, but {height} x {width} and {channels} are wanted",
+        images.height, images.width, images.channels
+    ))
+}
+
+fn each(pixels: &Pixels, mut take: impl FnMut(usize, f64)) {
+    match pixels {
+        Pixels::Bytes(bytes) => bytes.iter().enumerate().for_each(|(i, &b)| take(i, f64::from(b))),
+        Pixels::Floats(floats) => floats.iter().enumerate().for_each(|(i, &f)| take(i, f64::from(f))),
+    }
+}
