@@ -9,6 +9,7 @@
 
 pub mod array;
 pub mod atomic;
+pub mod base64;
 pub mod csv;
 pub mod dpf;
 pub mod example;

@@ -29,6 +29,7 @@
 
 pub mod dataset;
 pub mod error;
+pub mod evaluation;
 pub mod files;
 pub mod house;
 pub mod labels;
@@ -41,6 +42,7 @@ pub mod trajectory;
 
 pub use dataset::Dataset;
 pub use error::{Error, Result};
+pub use evaluation::{About, Episode, Evaluation, Track};
 pub use labels::{LabelBudget, LabelPlan, Lesson};
 pub use pose::Pose;
 pub use trajectory::{Images, Labels, Observations, Pixels, Rows, Trajectory};

@@ -1,0 +1,45 @@
+//! What was evaluated: method, world, label share, seed and everything else a table has to say.
+
+use serde::{Deserialize, Serialize};
+
+/// The circumstances of an evaluation or of a recorded episode.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct About {
+    /// The method, as legends show it: "SDPF", "DPF", "LSTM".
+    pub method: String,
+    /// The preset its settings started from: "paper", "released-code".
+    pub preset: String,
+    /// The world: "maze1".
+    pub world: String,
+    /// Share of the training steps whose true pose was known, 0..=1.
+    pub labels: f64,
+    /// The seed of the training.
+    pub seed: u64,
+    /// Number of particles during the evaluation; 0 for methods without particles.
+    pub particles: usize,
+    /// Standard deviation of the factor N(1, σ²) on the odometry.
+    pub odometry_noise: f64,
+    /// The trajectories that were followed: a file's name or a simulator's seed.
+    pub data: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_and_missing_fields_are_refused() {
+        let about = About { method: "SDPF".into(), labels: 0.1, seed: u64::MAX, ..About::default() };
+        let text = serde_json::to_string(&about).unwrap();
+        assert_eq!(serde_json::from_str::<About>(&text).unwrap(), about);
+        let more = text.replacen('{', "{\"colour\":1,", 1);
+        assert!(
+            serde_json::from_str::<About>(&more).unwrap_err().to_string().contains("unknown field `colour`")
+        );
+        let less = text.replacen("\"seed\":18446744073709551615,", "", 1);
+        assert!(
+            serde_json::from_str::<About>(&less).unwrap_err().to_string().contains("missing field `seed`")
+        );
+    }
+}

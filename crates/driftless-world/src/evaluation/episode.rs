@@ -1,0 +1,130 @@
+//! One trajectory with everything a viewer wants to see: `episodes.json` of a run.
+
+use super::about::About;
+use super::cloud::{Cloud, Particle, text};
+use super::plan::Plan;
+use crate::error::{Error, Result};
+use crate::files::png_image;
+use crate::pose::Pose;
+use serde::{Deserialize, Serialize};
+
+/// What happened at one step, as the filter's caller has it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seen<'a> {
+    /// The true pose.
+    pub truth: Pose,
+    /// The estimated pose.
+    pub estimate: Pose,
+    /// The belief; empty for a method without particles.
+    pub particles: &'a [Particle],
+    /// Rows, columns and RGB bytes of the camera's image.
+    pub camera: Option<(usize, usize, &'a [u8])>,
+    /// Log of the observation's evidence given the past.
+    pub log_evidence: Option<f64>,
+}
+
+/// One step, rounded and packed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EpisodeStep {
+    /// The true x, y and heading.
+    pub truth: [f32; 3],
+    /// The estimated x, y and heading; none if that was not finite.
+    pub estimate: Option<[f32; 3]>,
+    /// The belief.
+    pub particles: Cloud,
+    /// The camera's image as a PNG file; empty if there is none.
+    #[serde(with = "text")]
+    pub camera: Vec<u8>,
+    /// Log of the observation's evidence; none if unknown or not finite.
+    pub log_evidence: Option<f64>,
+}
+
+/// A trajectory, the belief along it and the world around it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Episode {
+    /// What a chooser shows: "test trajectory 12".
+    pub title: String,
+    /// Which filter followed it, and where.
+    pub about: About,
+    /// The world.
+    pub plan: Plan,
+    /// The steps.
+    pub steps: Vec<EpisodeStep>,
+}
+
+impl Episode {
+    /// An episode without steps; an error if the plan is no area.
+    pub fn new(title: impl Into<String>, about: About, plan: Plan) -> Result<Self> {
+        plan.check()?;
+        Ok(Self { title: title.into(), about, plan, steps: Vec::new() })
+    }
+
+    /// Adds a step. Errors: a truth that is not finite, an image that is none.
+    pub fn push(&mut self, seen: &Seen) -> Result<()> {
+        let step = self.packed(seen);
+        self.steps.push(step.map_err(|error| error.in_record(format_args!("step {}", self.steps.len())))?);
+        Ok(())
+    }
+
+    fn packed(&self, seen: &Seen) -> Result<EpisodeStep> {
+        let truth = rounded(seen.truth).ok_or_else(|| Error::new("is not a place").in_field("truth"))?;
+        let camera = match seen.camera {
+            Some((height, width, rgb)) => {
+                if Some(rgb.len()) != height.checked_mul(width).and_then(|pixels| pixels.checked_mul(3)) {
+                    let problem = format!("{} bytes do not make {width} x {height} RGB pixels", rgb.len());
+                    return Err(Error::new(problem).in_field("camera"));
+                }
+                png_image::encode_rgb8(height, width, rgb)?
+            }
+            None => Vec::new(),
+        };
+        Ok(EpisodeStep {
+            truth,
+            estimate: rounded(seen.estimate),
+            particles: Cloud::pack(&self.plan, seen.particles),
+            camera,
+            log_evidence: seen.log_evidence.filter(|value| value.is_finite()),
+        })
+    }
+
+    fn check(&self) -> Result<()> {
+        self.plan.check()?;
+        for (i, step) in self.steps.iter().enumerate() {
+            step.particles.check().map_err(|error| error.in_record(format_args!("step {i}")))?;
+        }
+        Ok(())
+    }
+}
+
+/// The contents of `episodes.json`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Episodes {
+    /// The episodes, the one to be shown first in front.
+    pub episodes: Vec<Episode>,
+}
+
+impl Episodes {
+    /// The text of `episodes.json`.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("numbers, strings and lists can be written") + "\n"
+    }
+
+    /// Reads what [`Episodes::to_json`] wrote.
+    pub fn from_json(text: &str) -> Result<Self> {
+        let read: Self = serde_json::from_str(text)
+            .map_err(|error| Error::new(format!("does not hold episodes: {error}")))?;
+        for (i, episode) in read.episodes.iter().enumerate() {
+            episode.check().map_err(|error| error.in_record(format_args!("episode {i}")))?;
+        }
+        Ok(read)
+    }
+}
+
+/// The pose in 32 bits, if all of it is finite there.
+fn rounded(pose: Pose) -> Option<[f32; 3]> {
+    let values = [pose.x, pose.y, pose.heading].map(|value| value as f32);
+    values.iter().all(|value| value.is_finite()).then_some(values)
+}

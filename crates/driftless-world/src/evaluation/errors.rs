@@ -1,0 +1,77 @@
+//! How far one estimate is from the truth, in units, in radians and in step sizes.
+
+use crate::error::{Error, Result};
+use crate::pose::{Pose, wrap};
+
+/// Beyond this many units, squares of squares leave the range of floats; no world is that large.
+const FARTHEST: f64 = 1e9;
+/// Step sizes outside of this range are mistakes, and would make squares overflow.
+const STEP_SIZES: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
+
+/// The errors of one estimate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Errors {
+    /// Distance of the positions.
+    pub(super) position: f64,
+    /// Absolute difference of the headings, radians, at most π.
+    pub(super) heading: f64,
+    /// DPF's d² = Σ_k (Δ_k / step size_k)² over x, y and the wrapped heading.
+    pub(super) squared_scaled: f64,
+}
+
+impl Errors {
+    /// Nothing if the estimate is not finite or beyond 10⁹ units.
+    pub(super) fn of(truth: Pose, estimate: Pose, step_sizes: [f64; 3]) -> Option<Self> {
+        let usable = |value: f64| value.abs() <= FARTHEST;
+        if !(usable(estimate.x) && usable(estimate.y) && usable(estimate.heading)) {
+            return None;
+        }
+        let heading = wrap(estimate.heading - truth.heading).abs();
+        let differences = [estimate.x - truth.x, estimate.y - truth.y, heading];
+        let squared_scaled =
+            differences.iter().zip(step_sizes).map(|(difference, size)| (difference / size).powi(2)).sum();
+        Some(Self { position: truth.distance(estimate), heading, squared_scaled })
+    }
+}
+
+pub(super) fn check_step_sizes(sizes: [f64; 3]) -> Result<()> {
+    if sizes.iter().all(|size| STEP_SIZES.contains(size)) {
+        return Ok(());
+    }
+    let problem = format!("{sizes:?} are not three positive numbers between 1e-9 and 1e9");
+    Err(Error::new(problem).in_field("step sizes"))
+}
+
+/// True if a truth can be compared with.
+pub(super) fn is_place(pose: &Pose) -> bool {
+    [pose.x, pose.y, pose.heading].iter().all(|value| value.abs() <= FARTHEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::PI;
+
+    #[test]
+    fn headings_are_compared_across_the_seam() {
+        let errors =
+            Errors::of(Pose::new(0.0, 0.0, PI - 0.1), Pose::new(3.0, 4.0, -PI + 0.2), [1.0, 2.0, 0.3]);
+        let errors = errors.unwrap();
+        assert_eq!(errors.position, 5.0);
+        assert!((errors.heading - 0.3).abs() < 1e-12);
+        // 3² + (4 / 2)² + (0.3 / 0.3)² = 14; subtracting angles near π costs a few 1e-16.
+        assert!((errors.squared_scaled - 14.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_not_a_place_has_no_errors() {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1.1e9] {
+            for estimate in [Pose::new(bad, 0.0, 0.0), Pose::new(0.0, bad, 0.0), Pose::new(0.0, 0.0, bad)] {
+                assert_eq!(Errors::of(Pose::default(), estimate, [1.0; 3]), None);
+            }
+        }
+        assert!(
+            check_step_sizes([1.0, 0.0, 1.0]).is_err() && check_step_sizes([1.0, f64::NAN, 1.0]).is_err()
+        );
+    }
+}

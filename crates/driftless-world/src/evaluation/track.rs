@@ -1,0 +1,90 @@
+//! One trajectory as a filter saw it.
+
+use super::errors::{Errors, is_place};
+use crate::error::{Error, Result};
+use crate::pose::Pose;
+
+/// Truth and estimate of T steps, and what the belief was like, if the method has one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Track {
+    /// The true poses, T.
+    pub truth: Vec<Pose>,
+    /// The estimated poses, T; an estimate may be NaN, and is then counted, not hidden.
+    pub estimate: Vec<Pose>,
+    /// 1 / Σ w² at each step, T.
+    pub effective_sample_size: Option<Vec<f64>>,
+    /// Log density of the true pose under the belief, T.
+    pub log_density: Option<Vec<f64>>,
+    /// Whether the truth lay in the belief's 90 % region, T.
+    pub covered: Option<Vec<bool>>,
+}
+
+impl Track {
+    /// A track of a method without a belief, such as an LSTM.
+    pub fn new(truth: Vec<Pose>, estimate: Vec<Pose>) -> Self {
+        Self { truth, estimate, ..Self::default() }
+    }
+
+    /// Number of steps.
+    pub fn len(&self) -> usize {
+        self.truth.len()
+    }
+
+    /// True if there is no step.
+    pub fn is_empty(&self) -> bool {
+        self.truth.is_empty()
+    }
+
+    /// Checks that all parts have the same number of steps, at least one, and that truths are finite.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.is_empty() {
+            return Err(Error::new("has no steps"));
+        }
+        let lengths = [
+            ("estimate", Some(self.estimate.len())),
+            ("effective_sample_size", self.effective_sample_size.as_ref().map(Vec::len)),
+            ("log_density", self.log_density.as_ref().map(Vec::len)),
+            ("covered", self.covered.as_ref().map(Vec::len)),
+        ];
+        for (name, length) in lengths {
+            if let Some(length) = length.filter(|length| *length != self.len()) {
+                let problem = format!("has {length} steps, the truth has {}", self.len());
+                return Err(Error::new(problem).in_field(name));
+            }
+        }
+        if let Some(step) = self.truth.iter().position(|pose| !is_place(pose)) {
+            return Err(Error::new(format!("is not a place at step {step}")).in_field("truth"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn errors(&self, step_sizes: [f64; 3]) -> Vec<Option<Errors>> {
+        let pairs = self.truth.iter().zip(&self.estimate);
+        pairs.map(|(truth, estimate)| Errors::of(*truth, *estimate, step_sizes)).collect()
+    }
+
+    /// How many log densities and effective sample sizes are not finite.
+    pub(super) fn unusable_beliefs(&self) -> usize {
+        let parts = self.effective_sample_size.iter().chain(&self.log_density);
+        parts.flatten().filter(|value| !value.is_finite()).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_must_belong_together() {
+        let poses = vec![Pose::default(); 3];
+        let message = |track: Track| track.check().unwrap_err().to_string();
+        assert_eq!(message(Track::default()), "has no steps");
+        let short = Track::new(poses.clone(), poses[..2].to_vec());
+        assert_eq!(message(short), "field estimate: has 2 steps, the truth has 3");
+        let long = Track { covered: Some(vec![true; 4]), ..Track::new(poses.clone(), poses.clone()) };
+        assert_eq!(message(long), "field covered: has 4 steps, the truth has 3");
+        let mut nowhere = Track::new(poses.clone(), poses);
+        nowhere.truth[1].y = f64::NAN;
+        assert_eq!(message(nowhere), "field truth: is not a place at step 1");
+    }
+}
