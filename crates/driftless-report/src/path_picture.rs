@@ -8,10 +8,12 @@ mod route;
 mod statistics;
 mod strip;
 mod style;
+mod tracking;
 mod view;
 
 pub use background::{Background, Bounds, Region};
 pub use frames::{FramePick, spread_steps};
+pub use tracking::TrackingPicture;
 
 use crate::canvas::Canvas;
 use crate::font::{Align, Text};

@@ -52,7 +52,7 @@ pub struct Unusable {
     pub estimates: usize,
     /// Trajectories with at least one such estimate.
     pub trajectories: usize,
-    /// Log densities and effective sample sizes that are not finite.
+    /// Log densities and effective sample sizes that are not finite or beyond ±10⁹.
     pub beliefs: usize,
 }
 

@@ -159,7 +159,7 @@ fn json_keeps_every_bit_of_any_evaluation() {
             .collect();
         let evaluation = Evaluation::of(about(), [21.7, 0.1 + random.unit(), 0.3], &tracks).unwrap();
         let text = evaluation.to_json();
-        assert!(!text.contains("inf") && !text.contains("NaN"), "{text}");
+        // What is not finite would be written as null, and not come back as it was.
         let back = Evaluation::from_json(&text).unwrap();
         assert_eq!(back, evaluation);
         assert_eq!(back.to_json(), text);

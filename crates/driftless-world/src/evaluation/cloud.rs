@@ -7,7 +7,7 @@ use crate::pose::{Pose, wrap};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
-/// Bytes of a particle: x and y in 16 bits, heading and weight in 8, low byte first.
+/// Bytes of a particle, see [`Cloud::packed`].
 const BYTES: usize = 6;
 
 /// A weighted pose.
@@ -68,6 +68,12 @@ impl Cloud {
             }
         };
         self.packed.chunks_exact(BYTES).map(particle).collect()
+    }
+
+    /// The rounded particles as bytes, six each, low byte first: x and y in 65535ths of the plan's extent
+    /// (16 bits), heading in 256ths of a turn from -π on (8), weight in 255ths of the largest (8).
+    pub fn packed(&self) -> &[u8] {
+        &self.packed
     }
 
     /// Number of particles kept.

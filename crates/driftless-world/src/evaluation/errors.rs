@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::pose::{Pose, wrap};
 
-/// Beyond this many units, squares of squares leave the range of floats; no world is that large.
+/// Beyond this many units, sums of fourth powers come near to leaving the range of floats; no world is that large.
 const FARTHEST: f64 = 1e9;
 /// Step sizes outside of this range are mistakes, and would make squares overflow.
 const STEP_SIZES: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
@@ -22,8 +22,7 @@ pub(super) struct Errors {
 impl Errors {
     /// Nothing if the estimate is not finite or beyond 10⁹ units.
     pub(super) fn of(truth: Pose, estimate: Pose, step_sizes: [f64; 3]) -> Option<Self> {
-        let usable = |value: f64| value.abs() <= FARTHEST;
-        if !(usable(estimate.x) && usable(estimate.y) && usable(estimate.heading)) {
+        if !is_place(&estimate) {
             return None;
         }
         let heading = wrap(estimate.heading - truth.heading).abs();
@@ -42,9 +41,14 @@ pub(super) fn check_step_sizes(sizes: [f64; 3]) -> Result<()> {
     Err(Error::new(problem).in_field("step sizes"))
 }
 
-/// True if a truth can be compared with.
+/// True if a number is finite and small enough that its fourth power is.
+pub(super) fn is_usable(value: f64) -> bool {
+    value.abs() <= FARTHEST
+}
+
+/// True if a pose can be compared with another.
 pub(super) fn is_place(pose: &Pose) -> bool {
-    [pose.x, pose.y, pose.heading].iter().all(|value| value.abs() <= FARTHEST)
+    [pose.x, pose.y, pose.heading].into_iter().all(is_usable)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The figures of one step over all trajectories.
 
-use super::errors::Errors;
+use super::errors::{Errors, is_usable};
 use super::figure::{Figure, quantile, sorted};
 use super::track::Track;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ pub struct StepFigures {
     pub error_rate: Option<Figure>,
     /// Share farther from the truth than the threshold. An unusable estimate is lost.
     pub lost: Option<Figure>,
-    /// Mean of -log density of the truth under the belief, where that is finite.
+    /// Mean of -log density of the truth under the belief, where that is finite (and within ±10⁹).
     pub negative_log_density: Option<Figure>,
     /// Share of truths in the belief's 90 % region.
     pub coverage: Option<Figure>,
@@ -59,7 +59,7 @@ impl StepFigures {
         let headings = sorted(usable().map(|errors| errors.heading.to_degrees()));
         let belief = |part: fn(&Track) -> &Option<Vec<f64>>| {
             let values = tracks.iter().filter_map(|track| part(track).as_ref()?.get(pick(track)).copied());
-            Figure::mean(values.filter(|value| value.is_finite()))
+            Figure::mean(values.filter(|value| is_usable(*value)))
         };
         let covered = tracks.iter().filter_map(|track| track.covered.as_ref()?.get(pick(track)).copied());
         let failed = |is_good: &dyn Fn(&Errors) -> bool| {

@@ -1,6 +1,6 @@
 //! One trajectory as a filter saw it.
 
-use super::errors::{Errors, is_place};
+use super::errors::{Errors, is_place, is_usable};
 use crate::error::{Error, Result};
 use crate::pose::Pose;
 
@@ -63,10 +63,10 @@ impl Track {
         pairs.map(|(truth, estimate)| Errors::of(*truth, *estimate, step_sizes)).collect()
     }
 
-    /// How many log densities and effective sample sizes are not finite.
+    /// How many log densities and effective sample sizes are not finite or beyond ±10⁹.
     pub(super) fn unusable_beliefs(&self) -> usize {
         let parts = self.effective_sample_size.iter().chain(&self.log_density);
-        parts.flatten().filter(|value| !value.is_finite()).count()
+        parts.flatten().filter(|value| !is_usable(**value)).count()
     }
 }
 

@@ -1,0 +1,170 @@
+//! The picture of a filter at work: the last steps of truth and estimate, and the particles there.
+
+use super::style::{INK, KEY_BELOW, LABEL, MARGIN, NOTE, PAPER, QUIET};
+use super::view::View;
+use super::{Background, FramePick, badge, has_place, legend, moment, route, strip::Strip, style};
+use crate::canvas::{Area, Canvas, Vertex};
+use crate::colour::{Rgb, category};
+use crate::font::{Align, CAP_HEIGHT};
+use crate::image::Image;
+use driftless_world::evaluation::{Episode, EpisodeStep, Particle};
+use driftless_world::files::png_image::{self, Samples};
+use driftless_world::{Error, Pose, Result};
+
+/// Most frames below the map.
+const FRAMES: usize = 8;
+/// The lightest and the heaviest particle.
+const LIGHT: Rgb = [176, 205, 232];
+const HEAVY: Rgb = [8, 62, 122];
+
+/// The last steps of an episode on its map.
+#[derive(Clone, Debug)]
+pub struct TrackingPicture<'a> {
+    /// What is drawn.
+    pub episode: &'a Episode,
+    /// The first line, large.
+    pub title: String,
+    /// The line below.
+    pub subtitle: String,
+    /// How many steps at the end are shown; 20 in the paper.
+    pub steps: usize,
+}
+
+impl TrackingPicture<'_> {
+    /// Draws everything. Equal pictures give equal canvases. An error if the episode has no steps or a
+    /// camera image cannot be read.
+    pub fn draw(&self) -> Result<Canvas> {
+        let steps = &self.episode.steps;
+        let shown = &steps[steps.len().saturating_sub(self.steps.max(1))..];
+        if shown.is_empty() {
+            return Err(Error::new("has no steps to draw").in_field("steps"));
+        }
+        let plan = &self.episode.plan;
+        let background = Background::Walls {
+            width: plan.size()[0],
+            height: plan.size()[1],
+            segments: plan.walls.iter().map(|wall| shifted(*wall, plan.low)).collect(),
+            regions: vec![],
+        };
+        let view = View::of(background.bounds()?, MARGIN, MARGIN + 76.0);
+        let inner = view.figure_width() - 2.0 * MARGIN;
+        let hidden = steps.len() - shown.len();
+        let frames = frames(shown, hidden)?;
+        let strip = Strip::plan(&frames, inner);
+        let strip_top = view.panel.bottom + 72.0;
+        let height = strip_top + strip.height() + MARGIN - style::STRIP_GAP;
+        let mut canvas = Canvas::new(view.figure_width() as usize, height.ceil() as usize, PAPER)?;
+        style::TITLE.draw(&mut canvas, &self.title, [MARGIN, MARGIN + 20.0], Align::Left);
+        let subtitle = NOTE.fitted(&self.subtitle, inner as usize);
+        NOTE.draw(&mut canvas, &subtitle, [MARGIN, MARGIN + 52.0], Align::Left);
+        canvas.rectangle(view.panel, style::FLOOR, 1.0);
+        canvas.clipped(view.panel, |canvas| {
+            background.draw(canvas, &view);
+            self.draw_particles(canvas, &view, shown);
+            self.draw_paths(canvas, &view, shown);
+        });
+        canvas.frame(view.panel.grown(1.0), 1.0, style::HAIRLINE);
+        let truth: Vec<Option<Pose>> = steps.iter().map(|step| Some(self.place(step.truth))).collect();
+        badge::draw_on_map(&mut canvas, &view, &truth, &frames);
+        self.draw_key(&mut canvas, &view);
+        strip.draw(&mut canvas, MARGIN, strip_top, steps.len() - 1);
+        Ok(canvas)
+    }
+
+    /// A pose on a map whose corner is the origin.
+    fn place(&self, [x, y, heading]: [f32; 3]) -> Pose {
+        let low = self.episode.plan.low;
+        Pose::new(f64::from(x) - low[0], f64::from(y) - low[1], f64::from(heading))
+    }
+
+    /// Clouds of all shown steps, older ones fainter; heavier particles darker and larger.
+    fn draw_particles(&self, canvas: &mut Canvas, view: &View, shown: &[EpisodeStep]) {
+        let plan = &self.episode.plan;
+        for (i, step) in shown.iter().enumerate() {
+            let age = moment(i, shown.len() - 1);
+            let alpha = if i + 1 == shown.len() { 0.9 } else { 0.06 + 0.16 * age };
+            let mut particles = step.particles.particles(plan);
+            particles.sort_by(|a, b| a.weight.total_cmp(&b.weight));
+            for Particle { pose, weight } in particles {
+                let share = weight / f64::from(step.particles.largest).max(f64::MIN_POSITIVE);
+                let at = view.place([pose.x - plan.low[0], pose.y - plan.low[1]]);
+                canvas.disc(at, 2.0 + 2.5 * share, weight_colour(share), alpha);
+            }
+        }
+    }
+
+    fn draw_paths(&self, canvas: &mut Canvas, view: &View, shown: &[EpisodeStep]) {
+        let truth: Vec<Pose> = shown.iter().map(|step| self.place(step.truth)).collect();
+        let nowhere = Pose::new(f64::NAN, f64::NAN, f64::NAN);
+        let estimate: Vec<Pose> =
+            shown.iter().map(|step| step.estimate.map_or(nowhere, |pose| self.place(pose))).collect();
+        for (truth, estimate) in truth.iter().zip(&estimate).filter(|(_, estimate)| has_place(estimate)) {
+            canvas.line(view.place_of(truth), view.place_of(estimate), 1.2, QUIET, 0.5);
+        }
+        for (path, colour) in [(&truth, INK), (&estimate, estimate_colour())] {
+            let line = |colour: Rgb| -> Vec<Vertex> {
+                path.iter().map(|pose| Vertex { at: view.place_of(pose), colour }).collect()
+            };
+            canvas.polyline(&line(PAPER), 6.5, 0.75);
+            canvas.polyline(&line(colour), 3.0, 1.0);
+            for pose in path.iter().filter(|pose| has_place(pose)) {
+                route::draw_stop(canvas, view.place_of(pose), pose.heading, colour);
+            }
+        }
+    }
+
+    /// Scale bar on the left; truth, estimate and weights on the right.
+    fn draw_key(&self, canvas: &mut Canvas, view: &View) {
+        let (panel, length) = (view.panel, legend::round_length(view));
+        let y = panel.bottom + KEY_BELOW;
+        let baseline = y + (CAP_HEIGHT * LABEL.scale) as f64 / 2.0;
+        let width = (length * view.pixels).round();
+        canvas.rectangle(Area::sized(panel.left, y - 1.0, width, 2.0), INK, 1.0);
+        let words = format!("{length} {}", self.episode.plan.unit);
+        LABEL.draw(canvas, &words, [panel.left + width + 14.0, baseline], Align::Left);
+        let mut x = panel.right;
+        for (word, colour) in [("estimate", estimate_colour()), ("truth", INK)] {
+            LABEL.draw(canvas, word, [x, baseline], Align::Right);
+            x -= LABEL.width(word) as f64 + 20.0;
+            route::draw_stop(canvas, [x, y], 0.0, colour);
+            x -= 34.0;
+        }
+        LABEL.draw(canvas, "particles by weight", [x, baseline], Align::Right);
+        x -= LABEL.width("particles by weight") as f64 + 16.0;
+        for share in [1.0, 0.66, 0.33, 0.0] {
+            canvas.disc([x, y], 2.0 + 2.5 * share, weight_colour(share), 1.0);
+            x -= 13.0;
+        }
+    }
+}
+
+fn estimate_colour() -> Rgb {
+    category(1)
+}
+
+fn weight_colour(share: f64) -> Rgb {
+    std::array::from_fn(|c| {
+        let (light, heavy) = (f64::from(LIGHT[c]), f64::from(HEAVY[c]));
+        (light + share.clamp(0.0, 1.0) * (heavy - light)).round() as u8
+    })
+}
+
+fn shifted([x0, y0, x1, y1]: [f64; 4], [left, bottom]: [f64; 2]) -> [f64; 4] {
+    [x0 - left, y0 - bottom, x1 - left, y1 - bottom]
+}
+
+/// Evenly spread steps that have a camera image, counted from the episode's beginning.
+fn frames(shown: &[EpisodeStep], hidden: usize) -> Result<Vec<FramePick>> {
+    let seen: Vec<usize> = (0..shown.len()).filter(|i| !shown[*i].camera.is_empty()).collect();
+    let picked = super::spread_steps(seen.len(), FRAMES).into_iter().map(|i| seen[i]);
+    picked.map(|i| Ok(FramePick { step: hidden + i, rgb: image(&shown[i].camera)?, depth: None })).collect()
+}
+
+fn image(file: &[u8]) -> Result<Image> {
+    let picture = png_image::decode(file).map_err(|error| error.in_field("camera"))?;
+    match (&picture.samples, picture.channels) {
+        (Samples::Eight(bytes), 3) => Image::new(picture.width, picture.height, bytes.clone()),
+        (Samples::Eight(bytes), 1) => Image::from_grey(picture.width, picture.height, bytes),
+        _ => Err(Error::new("is not an image of 8 bits, grey or RGB").in_field("camera")),
+    }
+}

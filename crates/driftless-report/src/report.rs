@@ -1,0 +1,146 @@
+//! The report on a set of runs: one self-contained web page, and its figures and tables as files.
+
+mod group;
+mod page;
+mod panels;
+mod player;
+mod tables;
+
+use crate::path_picture::TrackingPicture;
+use crate::run::Run;
+use crate::table::Table;
+use driftless_world::files::base64;
+use driftless_world::{Episode, Result};
+use group::{Comparison, World};
+
+/// Steps in the tracking picture, as in the paper.
+const LAST_STEPS: usize = 20;
+
+/// A figure of the report.
+struct Figure {
+    /// Its file's name without the end.
+    name: String,
+    /// What the page says below it.
+    caption: String,
+    /// What it shows, for those who cannot see it.
+    alt: String,
+    picture: Picture,
+}
+
+enum Picture {
+    Svg(String),
+    Png(Vec<u8>),
+}
+
+impl Figure {
+    fn file(&self) -> (String, Vec<u8>) {
+        match &self.picture {
+            Picture::Svg(text) => (format!("{}.svg", self.name), text.clone().into_bytes()),
+            Picture::Png(bytes) => (format!("{}.png", self.name), bytes.clone()),
+        }
+    }
+
+    fn html(&self) -> String {
+        match &self.picture {
+            Picture::Svg(text) => text.clone(),
+            Picture::Png(bytes) => format!(
+                "<img src=\"data:image/png;base64,{}\" alt=\"{}\">",
+                base64::encode(bytes),
+                crate::chart::escape(&self.alt)
+            ),
+        }
+    }
+}
+
+/// The figures of one world, the most important comparison first.
+struct Chapter {
+    world: String,
+    /// Figures of the label share that most methods have, and across shares.
+    figures: Vec<Figure>,
+    /// Figures of the other label shares, by share.
+    others: Vec<(String, Vec<Figure>)>,
+    /// The last steps of an episode, by method.
+    tracking: Vec<Figure>,
+}
+
+/// A report: see [`Report::of`].
+#[derive(Debug)]
+pub struct Report;
+
+impl Report {
+    /// All files of the report on `runs`: `index.html`, which needs no other file and no network,
+    /// and each figure (`.svg`, `.png`) and table (`.csv`, `.md`) by itself.
+    ///
+    /// Whatever runs lack is said on the page. The same runs give the same bytes, in whatever order.
+    ///
+    /// ```
+    /// use driftless_report::{Report, Run};
+    /// let empty = Run { name: "run-1".into(), ..Run::default() };
+    /// let files = Report::of(&[empty])?;
+    /// let page = String::from_utf8_lossy(&files[0].1);
+    /// assert!(files[0].0 == "index.html" && page.contains("has no metrics.csv"));
+    /// # Ok::<(), driftless_world::Error>(())
+    /// ```
+    pub fn of(runs: &[Run]) -> Result<Vec<(String, Vec<u8>)>> {
+        let mut runs: Vec<&Run> = runs.iter().collect();
+        runs.sort_by(|a, b| a.name.cmp(&b.name));
+        let comparison = Comparison::of(&runs);
+        let mut chapters = Vec::new();
+        for world in &comparison.worlds {
+            chapters.push(chapter(world)?);
+        }
+        let tables = [tables::accuracy(&comparison), tables::belief(&comparison), tables::runs(&runs)];
+        let page = page::html(&runs, &comparison, &chapters, &tables)?;
+        let mut files = vec![("index.html".to_owned(), page.into_bytes())];
+        for chapter in &chapters {
+            let others = chapter.others.iter().flat_map(|(_, figures)| figures);
+            let figures = chapter.figures.iter().chain(others).chain(&chapter.tracking);
+            files.extend(figures.map(Figure::file));
+        }
+        for (name, table) in ["accuracy", "belief", "runs"].into_iter().zip(&tables) {
+            files.push((format!("{name}.csv"), table.to_csv().into_bytes()));
+            files.push((format!("{name}.md"), Table::to_markdown(table).into_bytes()));
+        }
+        Ok(files)
+    }
+}
+
+fn chapter(world: &World) -> Result<Chapter> {
+    let shares = world.shares();
+    let main = world.main_share();
+    let mut figures: Vec<Figure> = main.map_or(vec![], |share| panels::of_share(world, share));
+    figures.extend(panels::label_shares(world));
+    let others = shares.into_iter().filter(|share| Some(*share) != main);
+    let others = others.map(|share| (group::percent(share), panels::of_share(world, share)));
+    let others = others.filter(|(_, figures)| !figures.is_empty()).collect();
+    Ok(Chapter { world: world.name.clone(), figures, others, tracking: tracking(world)? })
+}
+
+/// One picture a group, of its first episode.
+fn tracking(world: &World) -> Result<Vec<Figure>> {
+    let mut pictures = Vec::new();
+    for group in &world.groups {
+        let Some(episode) = group.runs.iter().find_map(|run| run.episodes.first()) else { continue };
+        if episode.steps.is_empty() {
+            continue;
+        }
+        let words = tracking_words(episode);
+        let picture = TrackingPicture {
+            episode,
+            title: format!("{} in {}", group.label, world.name),
+            subtitle: words.clone(),
+            steps: LAST_STEPS,
+        };
+        let name =
+            format!("tracking-{}", group::file_name(&[&world.name, &group.label, &group.share_label()]));
+        let alt = format!("Map of {}: {words} by {}.", world.name, group.label);
+        let caption = format!("{}, {} labels: {words}.", group.label, group.share_label());
+        pictures.push(Figure { name, caption, alt, picture: Picture::Png(picture.draw()?.to_png()?) });
+    }
+    Ok(pictures)
+}
+
+fn tracking_words(episode: &Episode) -> String {
+    let shown = episode.steps.len().min(LAST_STEPS);
+    format!("{}, last {shown} of {} steps, particles, estimate and truth", episode.title, episode.steps.len())
+}

@@ -1,0 +1,179 @@
+//! Which runs belong together: the same method in the same world with the same share of labels.
+
+use crate::run::Run;
+use driftless_world::About;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where runs without an evaluation are filed.
+const UNKNOWN: &str = "runs without an evaluation";
+
+/// Runs that differ in their seed only.
+pub(super) struct Group<'a> {
+    /// What legends say.
+    pub(super) label: String,
+    /// Number of its colour, the same in all worlds and at all label shares.
+    pub(super) colour: usize,
+    /// Share of labels, 0..=1; none if unknown.
+    pub(super) share: Option<f64>,
+    pub(super) runs: Vec<&'a Run>,
+}
+
+impl Group<'_> {
+    /// The share in words.
+    pub(super) fn share_label(&self) -> String {
+        self.share.map_or("unknown".into(), percent)
+    }
+}
+
+/// All groups of one world, by label and share.
+pub(super) struct World<'a> {
+    pub(super) name: String,
+    pub(super) groups: Vec<Group<'a>>,
+}
+
+impl World<'_> {
+    /// All label shares, ascending.
+    pub(super) fn shares(&self) -> Vec<f64> {
+        let mut shares: Vec<f64> = self.groups.iter().filter_map(|group| group.share).collect();
+        shares.sort_by(f64::total_cmp);
+        shares.dedup();
+        shares
+    }
+
+    /// The share that most groups have; of several, the least.
+    pub(super) fn main_share(&self) -> Option<f64> {
+        let count = |share: f64| self.groups.iter().filter(|group| group.share == Some(share)).count();
+        self.shares().into_iter().rev().max_by_key(|share| count(*share))
+    }
+
+    /// The groups with a label share.
+    pub(super) fn at(&self, share: f64) -> impl Iterator<Item = &Group<'_>> {
+        self.groups.iter().filter(move |group| group.share == Some(share))
+    }
+}
+
+/// Everything, by world.
+pub(super) struct Comparison<'a> {
+    pub(super) worlds: Vec<World<'a>>,
+}
+
+impl<'a> Comparison<'a> {
+    pub(super) fn of(runs: &[&'a Run]) -> Self {
+        let labels = labels(runs);
+        let mut worlds: BTreeMap<String, BTreeMap<(String, u64), Group<'a>>> = BTreeMap::new();
+        for run in runs {
+            let about = run.about();
+            let world = about.map_or(UNKNOWN, |about| about.world.as_str()).to_owned();
+            let label = label_of(run, &labels);
+            let share = about.map(|about| about.labels).filter(|share| share.is_finite());
+            // Shares are not negative, so their bits are in the same order as they are.
+            let key = (label.clone(), share.map_or(u64::MAX, |share| share.max(0.0).to_bits()));
+            let fresh = Group { label, colour: 0, share, runs: vec![] };
+            worlds.entry(world).or_default().entry(key).or_insert(fresh).runs.push(run);
+        }
+        let names: BTreeSet<String> =
+            worlds.values().flat_map(|groups| groups.values().map(|group| group.label.clone())).collect();
+        let colour = |label: &str| names.iter().position(|name| name == label).unwrap_or(0);
+        let coloured = |group: Group<'a>| Group { colour: colour(&group.label), ..group };
+        let worlds = worlds
+            .into_iter()
+            .map(|(name, groups)| World { name, groups: groups.into_values().map(coloured).collect() });
+        Self { worlds: worlds.collect() }
+    }
+}
+
+/// Everything but world, labels and seed that tells evaluations apart, in words.
+fn setting(about: &About) -> Vec<String> {
+    vec![
+        about.preset.clone(),
+        format!("{} particles", about.particles),
+        format!("odometry noise {}", about.odometry_noise),
+        about.data.clone(),
+    ]
+}
+
+/// The settings of each method within each world, of which labels mention what differs.
+fn labels<'a>(runs: &[&'a Run]) -> BTreeMap<(&'a str, &'a str), BTreeSet<Vec<String>>> {
+    let mut settings: BTreeMap<(&str, &str), BTreeSet<Vec<String>>> = BTreeMap::new();
+    for about in runs.iter().filter_map(|run| run.about()) {
+        settings.entry((&about.world, &about.method)).or_default().insert(setting(about));
+    }
+    settings
+}
+
+fn label_of(run: &Run, labels: &BTreeMap<(&str, &str), BTreeSet<Vec<String>>>) -> String {
+    let Some(about) = run.about() else { return run.name.clone() };
+    let known = &labels[&(about.world.as_str(), about.method.as_str())];
+    let differs = |k: usize| known.iter().map(|setting| &setting[k]).collect::<BTreeSet<_>>().len() > 1;
+    let own = setting(about);
+    let parts: Vec<String> =
+        own.into_iter().enumerate().filter(|(k, _)| differs(*k)).map(|(_, s)| s).collect();
+    let method = if about.method.is_empty() { "unnamed method" } else { &about.method };
+    if parts.is_empty() { method.into() } else { format!("{method} ({})", parts.join(", ")) }
+}
+
+/// A share as a percentage, without decimals it does not need.
+pub(super) fn percent(share: f64) -> String {
+    let text = format!("{:.2}", 100.0 * share);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// Words as a file's name: lower case letters, digits and single dashes.
+pub(super) fn file_name(words: &[&str]) -> String {
+    let text = words.join("-").replace('%', "pct").to_lowercase();
+    let clean: String =
+        text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect();
+    let parts: Vec<&str> = clean.split('-').filter(|part| !part.is_empty()).collect();
+    parts.join("-").replace("-pct", "pct")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use driftless_world::{Evaluation, Pose, Track};
+
+    fn run(name: &str, about: About) -> Run {
+        let track = Track::new(vec![Pose::default()], vec![Pose::default()]);
+        let evaluation = Some(Evaluation::of(about, [1.0; 3], &[track]).unwrap());
+        Run { name: name.into(), evaluation, ..Run::default() }
+    }
+
+    fn about(method: &str, labels: f64, seed: u64) -> About {
+        About { method: method.into(), world: "maze1".into(), labels, seed, ..About::default() }
+    }
+
+    #[test]
+    fn seeds_are_pooled_and_differences_named() {
+        let runs = [
+            run("a", about("SDPF", 0.1, 1)),
+            run("b", about("SDPF", 0.1, 2)),
+            run("c", about("SDPF", 0.5, 1)),
+            run("d", About { particles: 100, ..about("DPF", 0.1, 1) }),
+            run("e", About { particles: 1000, ..about("DPF", 0.1, 1) }),
+            Run { name: "f".into(), ..Run::default() },
+        ];
+        let comparison = Comparison::of(&runs.iter().collect::<Vec<_>>());
+        let seen: Vec<(String, usize, usize)> = comparison.worlds[0]
+            .groups
+            .iter()
+            .map(|group| (group.label.clone(), group.runs.len(), group.colour))
+            .collect();
+        let expected =
+            [("DPF (100 particles)", 1, 0), ("DPF (1000 particles)", 1, 1), ("SDPF", 2, 2), ("SDPF", 1, 2)];
+        assert_eq!(seen, expected.map(|(label, count, colour)| (label.to_owned(), count, colour)));
+        assert_eq!(comparison.worlds[0].main_share(), Some(0.1));
+        assert_eq!(
+            (comparison.worlds[1].name.as_str(), comparison.worlds[1].groups[0].label.as_str()),
+            (UNKNOWN, "f")
+        );
+    }
+
+    #[test]
+    fn names_of_files_are_plain() {
+        assert_eq!(file_name(&["maze1", "SDPF (a/b)", "12.5 %"]), "maze1-sdpf-a-b-12.5pct");
+        assert_eq!(
+            (percent(0.1), percent(0.125), percent(1.0)),
+            ("10 %".into(), "12.5 %".into(), "100 %".into())
+        );
+    }
+}

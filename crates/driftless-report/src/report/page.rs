@@ -1,0 +1,170 @@
+//! The web page: everything on it is inside it.
+
+use super::group::{Comparison, Group, World, percent};
+use super::panels::{last, pooled};
+use super::{Chapter, Figure, Picture, player};
+use crate::chart::{MARKERS, escape};
+use crate::run::Run;
+use crate::table::Table;
+use driftless_world::Result;
+use std::collections::BTreeSet;
+
+const STYLE: &str = include_str!("page.css");
+
+/// The whole page.
+pub(super) fn html(
+    runs: &[&Run],
+    comparison: &Comparison,
+    chapters: &[Chapter],
+    tables: &[Table],
+) -> Result<String> {
+    let mut body = String::new();
+    body.push_str(&header(runs, chapters));
+    body.push_str("<main id=\"main\">\n<section id=\"play\" aria-labelledby=\"play-title\">");
+    body.push_str("<h2 id=\"play-title\">Watch a filter at work</h2>\n");
+    body.push_str(&player::html(comparison));
+    body.push_str("</section>\n");
+    for (i, (chapter, world)) in chapters.iter().zip(&comparison.worlds).enumerate() {
+        body.push_str(&section(i, chapter, world));
+    }
+    body.push_str(
+        "<section id=\"tables\" aria-labelledby=\"tables-title\"><h2 id=\"tables-title\">Tables</h2>\n",
+    );
+    for table in tables.iter().filter(|table| !table.is_empty()) {
+        body.push_str(&table.to_html());
+    }
+    body.push_str("<p class=\"files\">The same as files: accuracy.csv, belief.csv, runs.csv, and each as .md.</p></section>\n");
+    body.push_str(&missing(runs));
+    body.push_str("</main>\n<footer>Made by Driftless. This page needs no network; the same runs give the same bytes.</footer>\n");
+    Ok(format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
+         <meta name=\"color-scheme\" content=\"light dark\"><link rel=\"icon\" href=\"data:,\">\
+         <title>Driftless report</title>\n<style>{STYLE}{}</style></head>\n<body>\n{body}<script>\n{}</script>\n\
+         </body></html>\n",
+        crate::chart::style(),
+        player::SCRIPT
+    ))
+}
+
+fn header(runs: &[&Run], chapters: &[Chapter]) -> String {
+    let methods: BTreeSet<&str> =
+        runs.iter().filter_map(|run| run.about()).map(|about| about.method.as_str()).collect();
+    let methods: Vec<&str> = methods.into_iter().collect();
+    let count = match runs.len() {
+        0 => "no runs".to_owned(),
+        1 => "one run".to_owned(),
+        n => format!("{n} runs"),
+    };
+    let lead = if methods.is_empty() {
+        "No run has been evaluated yet.".to_owned()
+    } else {
+        format!("{} on held-out trajectories. Lower errors are better.", methods.join(", "))
+    };
+    let links: String = chapters
+        .iter()
+        .enumerate()
+        .map(|(i, chapter)| format!("<li><a href=\"#world-{i}\">{}</a></li>", escape(&chapter.world)))
+        .collect();
+    format!(
+        "<a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header><p class=\"brand\">Driftless</p>\
+         <h1>Report on {count}</h1><p class=\"lead\">{}</p>\n<nav aria-label=\"Sections\"><ul>\
+         <li><a href=\"#play\">Player</a></li>{links}<li><a href=\"#tables\">Tables</a></li>\
+         <li><a href=\"#missing\">What is missing</a></li></ul></nav></header>\n",
+        escape(&lead)
+    )
+}
+
+fn section(index: usize, chapter: &Chapter, world: &World) -> String {
+    let mut text = format!(
+        "<section id=\"world-{index}\" aria-labelledby=\"world-{index}-title\">\
+         <h2 id=\"world-{index}-title\">{}</h2>\n{}",
+        escape(&chapter.world),
+        cards(world)
+    );
+    if chapter.figures.is_empty() {
+        text.push_str("<p class=\"missing\">There are no figures to draw yet.</p>\n");
+    } else {
+        text.push_str(&figures(&chapter.figures));
+    }
+    for (share, others) in &chapter.others {
+        let words = format!("The same with {share} labels");
+        text.push_str(&format!(
+            "<details><summary>{}</summary>\n{}</details>\n",
+            escape(&words),
+            figures(others)
+        ));
+    }
+    if !chapter.tracking.is_empty() {
+        text.push_str("<h3>The last steps of an episode</h3>\n");
+        text.push_str(&figures(&chapter.tracking));
+    }
+    text + "</section>\n"
+}
+
+/// The figure everybody asks for first, by method.
+fn cards(world: &World) -> String {
+    let Some(share) = world.main_share() else { return String::new() };
+    let card = |group: &Group| {
+        let figure = pooled(&last(group, |step| step.scaled_rmse))?;
+        let error =
+            figure.standard_error.map_or(String::new(), |error| format!(" <small>± {error:.2}</small>"));
+        let lost = pooled(&last(group, |step| step.lost));
+        let lost = lost.map_or(String::new(), |lost| format!(", {} lost", one_decimal(lost.value)));
+        Some(format!(
+            "<li class=\"dl-s{}\"><span class=\"who\">{}</span><span class=\"big\">{:.2}{error}</span>\
+             <span class=\"what\">RMSE in step sizes with {} labels{lost}</span></li>\n",
+            group.colour % MARKERS.len(),
+            escape(&group.label),
+            figure.value,
+            percent(share)
+        ))
+    };
+    let cards: String = world.at(share).filter_map(card).collect();
+    if cards.is_empty() { cards } else { format!("<ul class=\"cards\">\n{cards}</ul>\n") }
+}
+
+fn one_decimal(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+fn figures(figures: &[Figure]) -> String {
+    let one = |figure: &Figure| {
+        let end = match figure.picture {
+            Picture::Svg(_) => "svg",
+            Picture::Png(_) => "png",
+        };
+        format!(
+            "<figure data-figure=\"{name}\">{}<figcaption>{} <span class=\"files\">({name}.{end})</span></figcaption></figure>\n",
+            figure.html(),
+            escape(&figure.caption),
+            name = escape(&figure.name)
+        )
+    };
+    format!("<div class=\"figures\">\n{}</div>\n", figures.iter().map(one).collect::<String>())
+}
+
+fn missing(runs: &[&Run]) -> String {
+    let items: String = runs
+        .iter()
+        .filter(|run| !run.missing().is_empty())
+        .map(|run| {
+            format!(
+                "<li><strong>{}</strong> {}.</li>\n",
+                escape(&run.name),
+                escape(&run.missing().join("; "))
+            )
+        })
+        .collect();
+    let list = if runs.is_empty() {
+        "<p class=\"missing\">There are no runs.</p>".to_owned()
+    } else if items.is_empty() {
+        "<p>Nothing: every run has metrics, an evaluation and episodes.</p>".to_owned()
+    } else {
+        format!("<ul class=\"missing\">\n{items}</ul>")
+    };
+    format!(
+        "<section id=\"missing\" aria-labelledby=\"missing-title\"><h2 id=\"missing-title\">What is missing</h2>\n\
+         {list}</section>\n"
+    )
+}

@@ -1,0 +1,96 @@
+//! The player: an episode step by step, drawn by a script from numbers on the page.
+
+use super::group::{Comparison, Group};
+use crate::chart::escape;
+use driftless_world::evaluation::EpisodeStep;
+use driftless_world::files::base64;
+use driftless_world::pose::wrap;
+use driftless_world::{Episode, Pose};
+use serde_json::{Value, json};
+
+/// The script of the player.
+pub(super) const SCRIPT: &str = include_str!("player.js");
+/// More would make the page too large to open.
+const MOST: usize = 12;
+
+/// An episode and what the chooser says.
+struct Choice<'a> {
+    label: String,
+    episode: &'a Episode,
+}
+
+/// The player as HTML, with its data; a sentence instead if no run has episodes.
+pub(super) fn html(comparison: &Comparison) -> String {
+    let (chosen, left_out) = choices(comparison);
+    if chosen.is_empty() {
+        return "<p class=\"missing\">No run has episodes yet, so there is nothing to play.</p>\n".into();
+    }
+    let options: String = chosen
+        .iter()
+        .enumerate()
+        .map(|(i, choice)| format!("<option value=\"{i}\">{}</option>", escape(&choice.label)))
+        .collect();
+    let note = match left_out {
+        0 => String::new(),
+        n => format!(
+            "<p class=\"missing\">{n} more episodes are in the runs' folders; this page holds {MOST}.</p>\n"
+        ),
+    };
+    let data = Value::Array(chosen.iter().map(data).collect()).to_string();
+    // Inside a script element only "<" could end it.
+    let data = data.replace('<', "\\u003c");
+    include_str!("player.html").replace("<!--options-->", &options)
+        + &note
+        + &format!("<script type=\"application/json\" id=\"episodes\">{data}</script>\n")
+}
+
+/// One episode of each group, then the second of each, and so on; and how many did not fit.
+fn choices<'a>(comparison: &'a Comparison) -> (Vec<Choice<'a>>, usize) {
+    let groups = comparison.worlds.iter().flat_map(|world| &world.groups);
+    let mut ranked: Vec<(usize, Choice)> = Vec::new();
+    for group in groups {
+        let episodes =
+            group.runs.iter().flat_map(|run| &run.episodes).filter(|episode| !episode.steps.is_empty());
+        ranked.extend(
+            episodes
+                .enumerate()
+                .map(|(rank, episode)| (rank, Choice { label: label(group, episode), episode })),
+        );
+    }
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let left_out = ranked.len().saturating_sub(MOST);
+    (ranked.into_iter().take(MOST).map(|(_, choice)| choice).collect(), left_out)
+}
+
+fn label(group: &Group, episode: &Episode) -> String {
+    format!("{} · {} · {} labels · {}", episode.about.world, group.label, group.share_label(), episode.title)
+}
+
+fn data(choice: &Choice) -> Value {
+    let Episode { plan, steps, .. } = choice.episode;
+    json!({
+        "label": choice.label,
+        "low": plan.low,
+        "high": plan.high,
+        "walls": plan.walls,
+        "unit": plan.unit,
+        "steps": steps.iter().map(step_data).collect::<Vec<Value>>(),
+    })
+}
+
+/// Errors are computed here, so that the script needs to know nothing about angles.
+fn step_data(step: &EpisodeStep) -> Value {
+    let pose = |[x, y, heading]: [f32; 3]| Pose::new(f64::from(x), f64::from(y), f64::from(heading));
+    let truth = pose(step.truth);
+    let estimate = step.estimate.map(pose);
+    let rounded = |value: f64| (100.0 * value).round() / 100.0;
+    json!({
+        "truth": step.truth,
+        "estimate": step.estimate,
+        "particles": base64::encode(step.particles.packed()),
+        "camera": base64::encode(&step.camera),
+        "evidence": step.log_evidence,
+        "error": estimate.map(|estimate| rounded(truth.distance(estimate))),
+        "turn": estimate.map(|estimate| rounded(wrap(estimate.heading - truth.heading).abs().to_degrees())),
+    })
+}
