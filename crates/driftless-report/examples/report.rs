@@ -16,7 +16,7 @@ use std::path::Path;
 
 const STEPS: usize = 60;
 const TRACKS: usize = 24;
-const PARTICLES: usize = 100;
+const PARTICLES: usize = 300;
 const STEP_SIZES: [f64; 3] = [45.0, 45.0, 0.45];
 /// Directions of the range finder.
 const RAYS: [f64; 5] = [0.0, 1.2, -1.2, 2.4, -2.4];
@@ -28,7 +28,7 @@ fn main() -> Result<()> {
         .map(|i| world.episode(7, i, STEPS).into_trajectory(0.1, &mut Random::stream(8, i as u64)))
         .collect::<Result<_>>()?;
     let mut runs = vec![Run { name: "unfinished".into(), metrics: Some(curve(9, 4.0)?), ..Run::default() }];
-    for (method, spread) in [("SDPF", 25.0), ("DPF", 70.0), ("LSTM", 0.0)] {
+    for (method, spread) in [("SDPF", 60.0), ("DPF", 150.0), ("LSTM", 0.0)] {
         for (labels, factor) in [(0.05, 1.5), (0.1, 1.0), (0.5, 0.8)] {
             for seed in 1..=2 {
                 let about = About {
@@ -71,7 +71,7 @@ fn run(about: About, spread: f64, factor: f64, world: &MazeWorld, walks: &[Traje
             episodes.push(episode);
         }
     }
-    let metrics = Some(curve(about.seed, factor * (1.0 + spread / 60.0))?);
+    let metrics = Some(curve(about.seed, factor * (1.0 + spread / 100.0))?);
     let evaluation = Some(Evaluation::of(about, STEP_SIZES, &tracks)?);
     Ok(Run { name, config: Some(String::new()), metrics, evaluation, episodes, problems: vec![] })
 }
@@ -113,7 +113,7 @@ fn follow(
         let truth = pose_at(walk, t);
         let action: [f64; 3] = std::array::from_fn(|k| f64::from(walk.actions.row(t)[k]));
         let evidence = update(world.layout(), &mut particles, truth, action, spread, random);
-        let fade = 40.0 + 350.0 * factor * (-(t as f64) / 9.0).exp();
+        let fade = 110.0 + 250.0 * factor * (-(t as f64) / 9.0).exp();
         let guess =
             Pose::new(truth.x + fade * bias[0], truth.y + fade * bias[1], truth.heading + 0.3 * bias[2]);
         let estimate = if particles.is_empty() { guess } else { mean(&particles) };
@@ -181,7 +181,7 @@ fn update(
             moved.heading + noise[2],
         );
         let ranges = RAYS.iter().zip(seen).map(|(turn, seen)| {
-            (0.02 + kernel(layout.free_distance(pose.x, pose.y, pose.heading + turn) - seen, spread)).ln()
+            (0.05 + kernel(layout.free_distance(pose.x, pose.y, pose.heading + turn) - seen, spread)).ln()
         });
         next.push(Particle { pose, weight: ranges.sum::<f64>().exp() });
     }

@@ -78,7 +78,7 @@ impl Report {
     /// let empty = Run { name: "run-1".into(), ..Run::default() };
     /// let files = Report::of(&[empty])?;
     /// let page = String::from_utf8_lossy(&files[0].1);
-    /// assert!(files[0].0 == "index.html" && page.contains("has no metrics.csv"));
+    /// assert!(files[0].0 == "index.html" && page.contains("no metrics.csv"));
     /// # Ok::<(), driftless_world::Error>(())
     /// ```
     pub fn of(runs: &[Run]) -> Result<Vec<(String, Vec<u8>)>> {
@@ -110,6 +110,7 @@ fn chapter(world: &World) -> Result<Chapter> {
     let main = world.main_share();
     let mut figures: Vec<Figure> = main.map_or(vec![], |share| panels::of_share(world, share));
     figures.extend(panels::label_shares(world));
+    figures.extend(panels::of_unknown(world));
     let others = shares.into_iter().filter(|share| Some(*share) != main);
     let others = others.map(|share| (group::percent(share), panels::of_share(world, share)));
     let others = others.filter(|(_, figures)| !figures.is_empty()).collect();
@@ -142,5 +143,5 @@ fn tracking(world: &World) -> Result<Vec<Figure>> {
 
 fn tracking_words(episode: &Episode) -> String {
     let shown = episode.steps.len().min(LAST_STEPS);
-    format!("{}, last {shown} of {} steps, particles, estimate and truth", episode.title, episode.steps.len())
+    format!("{}, last {shown} of {} steps, estimate and truth", episode.title, episode.steps.len())
 }

@@ -73,6 +73,6 @@ impl Run {
             self.problems.iter().any(|problem| problem.starts_with(file))
         };
         let absent = absent.into_iter().filter(|(absent, text)| *absent && !is_damaged(text));
-        absent.map(|(_, text)| format!("has no {text}")).chain(self.problems.clone()).collect()
+        absent.map(|(_, text)| format!("no {text}")).chain(self.problems.clone()).collect()
     }
 }

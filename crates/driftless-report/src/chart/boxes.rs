@@ -8,6 +8,8 @@ use driftless_world::evaluation::quantile;
 
 /// Widest box, in pixels.
 const WIDEST: f64 = 34.0;
+/// Share of its room that a box fills.
+const FILLED: f64 = 0.74;
 
 /// Five numbers that stand for many, and how many.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,7 +101,7 @@ impl BoxChart {
         five: Option<&Five>,
     ) {
         let pitch = 0.8 * frame.plot_width() / (self.groups.len() * self.series.len()) as f64;
-        let pitch = pitch.min(1.35 * WIDEST);
+        let pitch = pitch.min(WIDEST / FILLED);
         let shift = pitch * (index as f64 - (self.series.len() as f64 - 1.0) / 2.0);
         let place = |value: f64| {
             let [x, y] = frame.place(group as f64 + 0.5, value);
@@ -111,7 +113,7 @@ impl BoxChart {
             return;
         };
         let places = five.quantiles.map(place);
-        let half = (0.74 * pitch).min(WIDEST) / 2.0;
+        let half = FILLED * pitch / 2.0;
         let class = format!("dl-s{}", series.colour % MARKERS.len());
         let pen = " stroke=\"currentColor\" stroke-width=\"1.6\"";
         let x = places[0][0];
@@ -127,5 +129,35 @@ impl BoxChart {
         ));
         let median = " stroke=\"currentColor\" stroke-width=\"3\"";
         frame.drawing.line(&class, [x - half, places[2][1]], [x + half, places[2][1]], median);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One group and one series: the box stands in the middle, x = 344, and 100 units are 300 pixels.
+    #[test]
+    fn boxes_reach_from_quartile_to_quartile() {
+        let boxes = vec![Five::of((0..=100).map(f64::from))];
+        let series = vec![BoxSeries { name: "a".into(), colour: 2, boxes }];
+        let mut chart = BoxChart { groups: vec!["0".into()], series, ..BoxChart::default() };
+        let svg = chart.to_svg();
+        assert!(
+            svg.contains("<rect class=\"dl-s2\" x=\"327\" y=\"149\" width=\"34\" height=\"150\""),
+            "{svg}"
+        );
+        assert!(svg.contains("x1=\"344\" y1=\"359\" x2=\"344\" y2=\"299\""), "lower whisker: {svg}");
+        assert!(svg.contains("x1=\"327\" y1=\"224\" x2=\"361\" y2=\"224\""), "median: {svg}");
+        chart.series[0].boxes[0] = None;
+        assert!(chart.to_svg().contains(">–</text>"));
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_left_out() {
+        let five = Five::of([f64::NAN, 3.0, f64::INFINITY]).unwrap();
+        assert_eq!((five.quantiles, five.count), ([3.0; 5], 1));
+        assert_eq!(Five::of([f64::NAN]), None);
+        assert!(BoxChart::default().to_svg().ends_with("</svg>\n"));
     }
 }

@@ -5,7 +5,7 @@ use super::theme::MARKERS;
 use super::ticks::{Scale, Ticks};
 
 /// The sheet's width; its height depends on the legend.
-const WIDTH: f64 = 720.0;
+const WIDTH: f64 = 640.0;
 /// Height of the plot.
 const PLOT: f64 = 300.0;
 /// Room to the left, for numbers and their name.
@@ -17,7 +17,7 @@ const BELOW: f64 = 56.0;
 const TITLE: f64 = 30.0;
 const ROW: f64 = 22.0;
 /// Width of a letter and of a legend's marker, about.
-const LETTER: f64 = 7.2;
+const LETTER: f64 = 7.6;
 const MARK: f64 = 30.0;
 
 /// One axis: its range, its scale and its labels.

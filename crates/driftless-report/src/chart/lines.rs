@@ -180,3 +180,50 @@ fn draw_line(frame: &mut Frame, series: &LineSeries, points: &[Point]) {
         draw_marker(&mut frame.drawing, *place, series.colour);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chart(points: &[[f64; 2]], spread: Option<f64>, kind: Spread) -> LineChart {
+        let points = points.iter().map(|&[x, y]| Point { x, y, spread }).collect();
+        let series = vec![LineSeries { name: "a < b".into(), colour: 1, points }];
+        LineChart { title: "T".into(), spread: kind, series, ..LineChart::default() }
+    }
+
+    /// The plot reaches from (70, 374) to (618, 74): see the margins in `frame`.
+    #[test]
+    fn points_lie_where_the_axes_say() {
+        let svg = chart(&[[0.0, 0.0], [5.0, 2.5], [10.0, 10.0]], None, Spread::Band).to_svg();
+        assert!(svg.contains("d=\"M70,374L344,299L618,74\""), "{svg}");
+        assert!(svg.contains(">a &lt; b<") && !svg.contains("fill-opacity"));
+    }
+
+    #[test]
+    fn spreads_reach_to_both_sides_but_not_below_zero() {
+        let svg = chart(&[[0.0, 1.0], [10.0, 8.0]], Some(2.0), Spread::Band).to_svg();
+        assert!(svg.contains("d=\"M70,284L618,74L618,194L70,374z\""), "{svg}");
+        let svg = chart(&[[0.0, 1.0], [10.0, 8.0]], Some(2.0), Spread::Bars).to_svg();
+        assert!(svg.contains("x1=\"618\" y1=\"74\" x2=\"618\" y2=\"194\""), "{svg}");
+    }
+
+    #[test]
+    fn equal_ratios_are_equally_long_on_a_logarithmic_axis() {
+        let chart = chart(&[[1.0, 1.0], [10.0, 1.0], [100.0, 1.0], [0.0, 1.0]], None, Spread::Bars);
+        let chart = LineChart { x_scale: Scale::Log, ..chart };
+        let axis = chart.x_axis();
+        let places = [1.0, 10.0, 100.0].map(|x| axis.share(x));
+        assert!((places[1] - 0.5).abs() < 1e-12 && (places[2] + places[0] - 1.0).abs() < 1e-12, "{places:?}");
+        assert!(!chart.to_svg().contains("NaN"));
+    }
+
+    #[test]
+    fn odd_numbers_are_skipped() {
+        let odd = [[f64::NAN, 1.0], [1.0, f64::INFINITY], [2.0, 3.0], [1e308, -1e308]];
+        for spread in [None, Some(f64::NAN), Some(1e308)] {
+            let svg = chart(&odd, spread, Spread::Band).to_svg();
+            assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        }
+        assert!(chart(&[], None, Spread::Bars).to_svg().ends_with("</svg>\n"));
+    }
+}

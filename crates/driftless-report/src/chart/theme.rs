@@ -26,9 +26,9 @@ pub const MARKERS: [&str; SERIES] = [
 /// ink, `dl-g` grid lines, `dl-a` axes and `dl-p` paper.
 pub fn style() -> String {
     let mut text = String::from(
-        ".dl{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif;font-size:13px}\
+        ".dl{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif;font-size:14px}\
          .dl-p{fill:#fff}.dl-i{fill:#1f2430}.dl-q{fill:#5a6270}.dl-g{stroke:#e4e7ec}.dl-a{stroke:#8b93a1}\
-         .dl-h{font-size:15px;font-weight:600}",
+         .dl-h{font-size:16px;font-weight:600}",
     );
     for index in 0..SERIES {
         let colour = if index == 6 { LIGHT_YELLOW } else { category(index) };

@@ -129,6 +129,9 @@ impl TrackingPicture<'_> {
             route::draw_stop(canvas, [x, y], 0.0, colour);
             x -= 34.0;
         }
+        if self.episode.steps.iter().all(|step| step.particles.is_empty()) {
+            return;
+        }
         LABEL.draw(canvas, "particles by weight", [x, baseline], Align::Right);
         x -= LABEL.width("particles by weight") as f64 + 16.0;
         for share in [1.0, 0.66, 0.33, 0.0] {

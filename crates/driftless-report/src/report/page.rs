@@ -7,7 +7,7 @@ use crate::chart::{MARKERS, escape};
 use crate::run::Run;
 use crate::table::Table;
 use driftless_world::Result;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -20,8 +20,8 @@ pub(super) fn html(
 ) -> Result<String> {
     let mut body = String::new();
     body.push_str(&header(runs, chapters));
-    body.push_str("<main id=\"main\">\n<section id=\"play\" aria-labelledby=\"play-title\">");
-    body.push_str("<h2 id=\"play-title\">Watch a filter at work</h2>\n");
+    body.push_str("<main id=\"main\">\n<section id=\"watch\" aria-labelledby=\"watch-title\">");
+    body.push_str("<h2 id=\"watch-title\">Watch a filter at work</h2>\n");
     body.push_str(&player::html(comparison));
     body.push_str("</section>\n");
     for (i, (chapter, world)) in chapters.iter().zip(&comparison.worlds).enumerate() {
@@ -69,7 +69,7 @@ fn header(runs: &[&Run], chapters: &[Chapter]) -> String {
     format!(
         "<a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header><p class=\"brand\">Driftless</p>\
          <h1>Report on {count}</h1><p class=\"lead\">{}</p>\n<nav aria-label=\"Sections\"><ul>\
-         <li><a href=\"#play\">Player</a></li>{links}<li><a href=\"#tables\">Tables</a></li>\
+         <li><a href=\"#watch\">Player</a></li>{links}<li><a href=\"#tables\">Tables</a></li>\
          <li><a href=\"#missing\">What is missing</a></li></ul></nav></header>\n",
         escape(&lead)
     )
@@ -144,24 +144,23 @@ fn figures(figures: &[Figure]) -> String {
     format!("<div class=\"figures\">\n{}</div>\n", figures.iter().map(one).collect::<String>())
 }
 
+/// Everything that is missing, and in which runs.
 fn missing(runs: &[&Run]) -> String {
-    let items: String = runs
-        .iter()
-        .filter(|run| !run.missing().is_empty())
-        .map(|run| {
-            format!(
-                "<li><strong>{}</strong> {}.</li>\n",
-                escape(&run.name),
-                escape(&run.missing().join("; "))
-            )
-        })
-        .collect();
+    let mut lacking: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for run in runs {
+        for what in run.missing() {
+            lacking.entry(what).or_default().push(&run.name);
+        }
+    }
+    let item = |(what, names): (String, Vec<&str>)| {
+        format!("<li>{} <span class=\"quiet\">({})</span></li>\n", escape(&what), escape(&names.join(", ")))
+    };
     let list = if runs.is_empty() {
         "<p class=\"missing\">There are no runs.</p>".to_owned()
-    } else if items.is_empty() {
+    } else if lacking.is_empty() {
         "<p>Nothing: every run has metrics, an evaluation and episodes.</p>".to_owned()
     } else {
-        format!("<ul class=\"missing\">\n{items}</ul>")
+        format!("<ul class=\"missing\">\n{}</ul>", lacking.into_iter().map(item).collect::<String>())
     };
     format!(
         "<section id=\"missing\" aria-labelledby=\"missing-title\"><h2 id=\"missing-title\">What is missing</h2>\n\

@@ -33,6 +33,14 @@ pub(super) fn of_share(world: &World, share: f64) -> Vec<Figure> {
     panels.into_iter().flatten().collect()
 }
 
+/// The training curves of runs that nobody has evaluated yet.
+pub(super) fn of_unknown(world: &World) -> Option<Figure> {
+    let groups: Vec<&Group> = world.groups.iter().filter(|group| group.share.is_none()).collect();
+    let (svg, caption) = validation(&groups, &world.name)?;
+    let name = format!("validation-{}", file_name(&[&world.name]));
+    Some(Figure { name, alt: caption.clone(), caption, picture: Picture::Svg(svg) })
+}
+
 fn series(group: &Group, points: Vec<Point>) -> LineSeries {
     LineSeries { name: group.label.clone(), colour: group.colour, points }
 }
