@@ -9,6 +9,7 @@ missing, and a player that does not play, pause, step, seek or change episodes.
 
 import argparse
 import base64
+import csv
 import json
 import os
 import pathlib
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import xml.etree.ElementTree
 
 PATIENCE = 20.0  # seconds; only a browser that hangs needs them
 
@@ -137,6 +139,18 @@ def require(condition, what: str) -> None:
         raise AssertionError(what)
 
 
+def check_files(report: pathlib.Path) -> None:
+    charts = sorted(report.glob("*.svg"))
+    require(charts, "there are no charts")
+    for chart in charts:
+        root = xml.etree.ElementTree.parse(chart).getroot()  # raises if it is not well-formed
+        require(root.get("aria-label") and "NaN" not in chart.read_text(), f"{chart.name} is not as it should be")
+    for name in ("accuracy", "belief", "runs"):
+        with open(report / f"{name}.csv", newline="") as file:
+            rows = list(csv.reader(file, strict=True))
+        require(len(rows) > 1 and len({len(row) for row in rows}) == 1, f"{name}.csv is not a table")
+
+
 def check_panels(browser: Browser) -> None:
     names = browser.evaluate("[...document.querySelectorAll('[data-figure]')].map(f => f.dataset.figure)")
     for kind in ("validation-", "time-", "boxes-", "trajectory-", "labels-", "tracking-"):
@@ -231,6 +245,7 @@ def main() -> int:
                 browser.call(f"{domain}.enable")
             browser.call("Page.navigate", url=page)
             browser.wait("document.readyState === 'complete' && location.protocol === 'file:'", "the page is loaded")
+            check_files(given.report)
             check_panels(browser)
             check_player(browser)
             if given.screenshots:

@@ -28,7 +28,7 @@ fn main() -> Result<()> {
         .map(|i| world.episode(7, i, STEPS).into_trajectory(0.1, &mut Random::stream(8, i as u64)))
         .collect::<Result<_>>()?;
     let mut runs = vec![Run { name: "unfinished".into(), metrics: Some(curve(9, 4.0)?), ..Run::default() }];
-    for (method, spread) in [("SDPF", 60.0), ("DPF", 150.0), ("LSTM", 0.0)] {
+    for (method, spread) in [("fine ranges", 60.0), ("coarse ranges", 150.0), ("fading guess", 0.0)] {
         for (labels, factor) in [(0.05, 1.5), (0.1, 1.0), (0.5, 0.8)] {
             for seed in 1..=2 {
                 let about = About {
@@ -59,7 +59,7 @@ fn save(runs: &[Run], folder: &Path) -> Result<()> {
 }
 
 fn run(about: About, spread: f64, factor: f64, world: &MazeWorld, walks: &[Trajectory]) -> Result<Run> {
-    let name = format!("{}-{}-seed{}", about.method.to_lowercase(), 100.0 * about.labels, about.seed);
+    let name = format!("{}-{}-seed{}", about.method.replace(' ', "-"), 100.0 * about.labels, about.seed);
     let mut tracks = Vec::new();
     let mut episodes = Vec::new();
     for (i, walk) in walks.iter().enumerate() {

@@ -90,7 +90,7 @@ impl Report {
             chapters.push(chapter(world)?);
         }
         let tables = [tables::accuracy(&comparison), tables::belief(&comparison), tables::runs(&runs)];
-        let page = page::html(&runs, &comparison, &chapters, &tables)?;
+        let page = page::html(&runs, &comparison, &chapters, &tables);
         let mut files = vec![("index.html".to_owned(), page.into_bytes())];
         for chapter in &chapters {
             let others = chapter.others.iter().flat_map(|(_, figures)| figures);

@@ -132,8 +132,8 @@ impl Table {
 
     /// The table for web pages, with row and column headers that screen readers announce.
     pub fn to_html(&self) -> String {
-        let head: String =
-            self.columns.iter().map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
+        let name = |name: &String| format!("<th scope=\"col\">{}</th>", escape(name));
+        let head: String = self.columns.iter().map(name).collect();
         let cell = |(i, cell): (usize, &Cell)| match cell {
             Cell::Text(words) if i == 0 => format!("<th scope=\"row\">{}</th>", escape(words)),
             Cell::Text(words) => format!("<td class=\"text\">{}</td>", escape(words)),

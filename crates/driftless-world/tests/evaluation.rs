@@ -149,10 +149,10 @@ fn some_number(random: &mut Random) -> f64 {
 fn json_keeps_every_bit_of_any_evaluation() {
     let mut random = Random::new(17);
     for _ in 0..200 {
-        let tracks: Vec<Track> = (0..1 + random.below(6))
+        let tracks: Vec<Track> = (0..=random.below(6))
             .map(|_| {
                 let offsets: Vec<[f64; 3]> =
-                    (0..1 + random.below(8)).map(|_| [(); 3].map(|()| some_number(&mut random))).collect();
+                    (0..=random.below(8)).map(|_| [(); 3].map(|()| some_number(&mut random))).collect();
                 let log_density = Some(offsets.iter().map(|_| some_number(&mut random)).collect());
                 Track { log_density, ..track(&offsets) }
             })

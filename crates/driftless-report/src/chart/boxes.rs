@@ -1,6 +1,6 @@
 //! Box plots, grouped along x and coloured by series.
 
-use super::frame::{Axis, Frame};
+use super::frame::{Axis, Frame, PLOT_WIDTH};
 use super::svg::{Anchor, short};
 use super::theme::MARKERS;
 use super::ticks::Ticks;
@@ -100,7 +100,7 @@ impl BoxChart {
         group: usize,
         five: Option<&Five>,
     ) {
-        let pitch = 0.8 * frame.plot_width() / (self.groups.len() * self.series.len()) as f64;
+        let pitch = 0.8 * PLOT_WIDTH / (self.groups.len() * self.series.len()) as f64;
         let pitch = pitch.min(WIDEST / FILLED);
         let shift = pitch * (index as f64 - (self.series.len() as f64 - 1.0) / 2.0);
         let place = |value: f64| {

@@ -11,6 +11,8 @@ const PLOT: f64 = 300.0;
 /// Room to the left, for numbers and their name.
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 22.0;
+/// Width of the plot.
+pub(super) const PLOT_WIDTH: f64 = WIDTH - LEFT - RIGHT;
 /// Room below, for numbers and their name.
 const BELOW: f64 = 56.0;
 /// Baseline of the title and distance of legend rows.
@@ -73,11 +75,7 @@ impl Frame {
 
     /// The place of a pair of numbers.
     pub(super) fn place(&self, x: f64, y: f64) -> [f64; 2] {
-        [LEFT + self.x.share(x) * self.plot_width(), self.top + PLOT * (1.0 - self.y.share(y))]
-    }
-
-    pub(super) fn plot_width(&self) -> f64 {
-        WIDTH - LEFT - RIGHT
+        [LEFT + self.x.share(x) * PLOT_WIDTH, self.top + PLOT * (1.0 - self.y.share(y))]
     }
 
     fn draw_axes(&mut self) {
@@ -96,7 +94,7 @@ impl Frame {
             self.drawing.words("dl-q", [x, bottom + 20.0], Anchor::Middle, &label);
         }
         self.drawing.line("dl-a", [LEFT, bottom], [right, bottom], "");
-        let middle = LEFT + self.plot_width() / 2.0;
+        let middle = LEFT + PLOT_WIDTH / 2.0;
         self.drawing.words("dl-i", [middle, bottom + 43.0], Anchor::Middle, &self.x.name.clone());
         self.drawing.upward_words("dl-i", [20.0, self.top + PLOT / 2.0], &self.y.name.clone());
     }

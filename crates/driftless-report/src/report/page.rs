@@ -6,18 +6,12 @@ use super::{Chapter, Figure, Picture, player};
 use crate::chart::{MARKERS, escape};
 use crate::run::Run;
 use crate::table::Table;
-use driftless_world::Result;
 use std::collections::{BTreeMap, BTreeSet};
 
 const STYLE: &str = include_str!("page.css");
 
 /// The whole page.
-pub(super) fn html(
-    runs: &[&Run],
-    comparison: &Comparison,
-    chapters: &[Chapter],
-    tables: &[Table],
-) -> Result<String> {
+pub(super) fn html(runs: &[&Run], comparison: &Comparison, chapters: &[Chapter], tables: &[Table]) -> String {
     let mut body = String::new();
     body.push_str(&header(runs, chapters));
     body.push_str("<main id=\"main\">\n<section id=\"watch\" aria-labelledby=\"watch-title\">");
@@ -36,7 +30,7 @@ pub(super) fn html(
     body.push_str("<p class=\"files\">The same as files: accuracy.csv, belief.csv, runs.csv, and each as .md.</p></section>\n");
     body.push_str(&missing(runs));
     body.push_str("</main>\n<footer>Made by Driftless. This page needs no network; the same runs give the same bytes.</footer>\n");
-    Ok(format!(
+    format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
          <meta name=\"color-scheme\" content=\"light dark\"><link rel=\"icon\" href=\"data:,\">\
@@ -44,7 +38,7 @@ pub(super) fn html(
          </body></html>\n",
         crate::chart::style(),
         player::SCRIPT
-    ))
+    )
 }
 
 fn header(runs: &[&Run], chapters: &[Chapter]) -> String {
@@ -61,11 +55,10 @@ fn header(runs: &[&Run], chapters: &[Chapter]) -> String {
     } else {
         format!("{} on held-out trajectories. Lower errors are better.", methods.join(", "))
     };
-    let links: String = chapters
-        .iter()
-        .enumerate()
-        .map(|(i, chapter)| format!("<li><a href=\"#world-{i}\">{}</a></li>", escape(&chapter.world)))
-        .collect();
+    let link = |(i, chapter): (usize, &Chapter)| {
+        format!("<li><a href=\"#world-{i}\">{}</a></li>", escape(&chapter.world))
+    };
+    let links: String = chapters.iter().enumerate().map(link).collect();
     format!(
         "<a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header><p class=\"brand\">Driftless</p>\
          <h1>Report on {count}</h1><p class=\"lead\">{}</p>\n<nav aria-label=\"Sections\"><ul>\
@@ -88,12 +81,9 @@ fn section(index: usize, chapter: &Chapter, world: &World) -> String {
         text.push_str(&figures(&chapter.figures));
     }
     for (share, others) in &chapter.others {
-        let words = format!("The same with {share} labels");
-        text.push_str(&format!(
-            "<details><summary>{}</summary>\n{}</details>\n",
-            escape(&words),
-            figures(others)
-        ));
+        let summary = escape(&format!("The same with {share} labels"));
+        let folded = format!("<details><summary>{summary}</summary>\n{}</details>\n", figures(others));
+        text.push_str(&folded);
     }
     if !chapter.tracking.is_empty() {
         text.push_str("<h3>The last steps of an episode</h3>\n");

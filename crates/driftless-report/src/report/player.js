@@ -16,6 +16,8 @@
   const episodes = JSON.parse(find('episodes').textContent);
   const map = find('map'), strip = find('strip'), seek = find('seek');
   const TRAIL = 20;
+  // One decimal, and no minus before a zero.
+  const words = value => value.toFixed(1).replace(/^-(0\.0)$/, '$1');
   let clouds = [];
   let timer = 0;
 
@@ -136,7 +138,7 @@
       const low = key === 'error' ? 0 : Math.min(...known), high = Math.max(...known);
       const top = row * height + 22, y = value => top + (height - 32) * (1 - (value - low) / (high - low || 1));
       pen.fillStyle = colour('--quiet');
-      pen.fillText(`${name}, ${low.toFixed(1)} to ${high.toFixed(1)}`, 8, top - 8);
+      pen.fillText(`${name}, ${words(low)} to ${words(high)}`, 8, top - 8);
       pen.strokeStyle = colour(ink);
       pen.lineWidth = 1.8;
       pen.beginPath();
@@ -165,7 +167,7 @@
 
   function tell() {
     const { steps, unit } = episode(), step = steps[status.step];
-    const write = (id, value, after) => { find(id).textContent = value === null ? '–' : value.toFixed(1) + after; };
+    const write = (id, value, after) => { find(id).textContent = value === null ? '–' : words(value) + after; };
     write('error', step.error, ' ' + unit);
     write('turn', step.turn, '°');
     write('evidence', step.evidence, '');

@@ -25,11 +25,9 @@ pub(super) fn html(comparison: &Comparison) -> String {
     if chosen.is_empty() {
         return "<p class=\"missing\">No run has episodes yet, so there is nothing to play.</p>\n".into();
     }
-    let options: String = chosen
-        .iter()
-        .enumerate()
-        .map(|(i, choice)| format!("<option value=\"{i}\">{}</option>", escape(&choice.label)))
-        .collect();
+    let option =
+        |(i, choice): (usize, &Choice)| format!("<option value=\"{i}\">{}</option>", escape(&choice.label));
+    let options: String = chosen.iter().enumerate().map(option).collect();
     let note = match left_out {
         0 => String::new(),
         n => format!(

@@ -78,7 +78,7 @@ impl StepFigures {
             heading_median: quantile(&headings, 0.5),
             error_rate: failed(&|errors| errors.squared_scaled < 1.0),
             lost: failed(&|errors| errors.position <= lost),
-            negative_log_density: belief(|track| &track.log_density).map(|figure| figure.negated()),
+            negative_log_density: belief(|track| &track.log_density).map(Figure::negated),
             coverage: Figure::share(covered),
             effective_sample_size: belief(|track| &track.effective_sample_size),
         }
