@@ -164,8 +164,11 @@ def check_panels(browser: Browser) -> None:
     require(nameless == 0, f"{nameless} elements have no name for screen readers")
     require(browser.evaluate("[...document.images].every(i => i.complete && (i.naturalWidth > 0 || i.src === 'data:,'))"),
             "an image cannot be shown")
-    wide = browser.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    require(wide <= 0, f"the page is {wide} pixels too wide")
+    for width in (400, 1280):
+        browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1,
+                     mobile=width < 500)
+        wide = browser.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        require(wide <= 0, f"the page is {wide} pixels too wide on a screen of {width}")
 
 
 def state(browser: Browser, name: str):

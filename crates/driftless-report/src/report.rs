@@ -12,6 +12,7 @@ use crate::table::Table;
 use driftless_world::files::base64;
 use driftless_world::{Episode, Result};
 use group::{Comparison, World};
+use std::collections::BTreeSet;
 
 /// Steps in the tracking picture, as in the paper.
 const LAST_STEPS: usize = 20;
@@ -71,7 +72,8 @@ impl Report {
     /// All files of the report on `runs`: `index.html`, which needs no other file and no network,
     /// and each figure (`.svg`, `.png`) and table (`.csv`, `.md`) by itself.
     ///
-    /// Whatever runs lack is said on the page. The same runs give the same bytes, in whatever order.
+    /// Whatever runs lack is said on the page. The same runs give the same bytes, in whatever order (those of
+    /// the same name keep theirs).
     ///
     /// ```
     /// use driftless_report::{Report, Run};
@@ -101,8 +103,20 @@ impl Report {
             files.push((format!("{name}.csv"), table.to_csv().into_bytes()));
             files.push((format!("{name}.md"), Table::to_markdown(table).into_bytes()));
         }
-        Ok(files)
+        Ok(with_unique_names(files))
     }
+}
+
+/// Labels that differ only in what a file's name cannot hold get a number at the end.
+fn with_unique_names(files: Vec<(String, Vec<u8>)>) -> Vec<(String, Vec<u8>)> {
+    let mut used = BTreeSet::new();
+    let unique = |(name, bytes): (String, Vec<u8>)| {
+        let (stem, end) = name.rsplit_once('.').unwrap_or((&name, ""));
+        let numbered = (2..).map(|number: usize| format!("{stem}-{number}.{end}"));
+        let free = std::iter::once(name.clone()).chain(numbered).find(|name| used.insert(name.clone()));
+        (free.unwrap_or_default(), bytes)
+    };
+    files.into_iter().map(unique).collect()
 }
 
 fn chapter(world: &World) -> Result<Chapter> {

@@ -4,6 +4,7 @@ use driftless_report::{Metrics, Report, Run, TrackingPicture};
 use driftless_world::evaluation::{Episodes, Particle, Plan, Seen};
 use driftless_world::maze::Layout;
 use driftless_world::{About, Episode, Evaluation, Pose, Track};
+use std::collections::BTreeSet;
 use std::fs;
 
 type Files = Vec<(String, Vec<u8>)>;
@@ -168,11 +169,18 @@ fn words_cannot_leave_their_place() {
     bad.name = evil.into();
     bad.problems = vec![evil.into()];
     bad.episodes[0].title = evil.into();
-    let files = Report::of(&[bad, run("SDPF", f64::NAN, 1, 1.0)]).unwrap();
+    let mut other = run("</script> <script>alert('1')</script>\"><img src=x>", 0.1, 1, 1.0);
+    other.evaluation.as_mut().unwrap().about.odometry_noise = f64::NAN;
+    let mut unsure = run("SDPF", 0.1, 1, 1.0);
+    unsure.evaluation.as_mut().unwrap().about.labels = f64::NAN;
+    let files = Report::of(&[bad, other, unsure]).unwrap();
     let page = text(&files, "index.html");
     assert_eq!(page.matches("<script").count(), 2, "only the data and the player");
     assert!(!page.contains("<img src=x") && !page.contains("alert('1')<"));
     assert!(files.iter().all(|(name, _)| !name.contains(['/', '<', ' ', '"'])));
+    let names: BTreeSet<&String> = files.iter().map(|(name, _)| name).collect();
+    assert_eq!(names.len(), files.len(), "a name twice: {names:?}");
+    assert!(names.iter().any(|name| name.ends_with("-2.png")), "{names:?}");
 }
 
 #[test]

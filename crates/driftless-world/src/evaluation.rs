@@ -106,13 +106,15 @@ impl Evaluation {
     /// Computes all figures of `tracks`, whose lengths may differ.
     ///
     /// Errors: no tracks, a track without steps or with parts of unequal lengths, a truth that is not
-    /// finite, a step size or threshold that is not a positive number.
+    /// finite, a step size or threshold that is not a positive number, a share of labels or a noise that is
+    /// not finite.
     pub fn with(
         about: About,
         step_sizes: [f64; 3],
         thresholds: Thresholds,
         tracks: &[Track],
     ) -> Result<Self> {
+        about.check()?;
         check_step_sizes(step_sizes)?;
         thresholds.check()?;
         if tracks.is_empty() {

@@ -115,6 +115,9 @@ fn mistakes_are_named() {
     let message = |tracks: &[Track]| Evaluation::of(about(), STEP_SIZES, tracks).unwrap_err().to_string();
     assert_eq!(message(&[]), "there is no trajectory to evaluate");
     assert_eq!(message(&[track(&[[0.0; 3]]), track(&[])]), "trajectory 1: has no steps");
+    let unsure = About { labels: f64::NAN, ..about() };
+    let error = Evaluation::of(unsure, STEP_SIZES, &two_tracks()).unwrap_err().to_string();
+    assert!(error.starts_with("field about: labels NaN"), "{error}");
     let error = Evaluation::of(about(), [10.0, 0.0, 0.5], &two_tracks()).unwrap_err().to_string();
     assert!(error.starts_with("field step sizes: [10.0, 0.0, 0.5] are not"), "{error}");
 }

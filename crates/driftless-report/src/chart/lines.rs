@@ -219,11 +219,14 @@ mod tests {
 
     #[test]
     fn odd_numbers_are_skipped() {
-        let odd = [[f64::NAN, 1.0], [1.0, f64::INFINITY], [2.0, 3.0], [1e308, -1e308]];
-        for spread in [None, Some(f64::NAN), Some(1e308)] {
+        let plain = [[1.0, 1.0], [2.0, 3.0]];
+        let odd = [[1.0, 1.0], [f64::NAN, 1.0], [1.5, f64::INFINITY], [2.0, 3.0]];
+        for spread in [None, Some(f64::NAN), Some(f64::INFINITY)] {
             let svg = chart(&odd, spread, Spread::Band).to_svg();
-            assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+            assert_eq!(svg, chart(&plain, None, Spread::Band).to_svg(), "{spread:?}");
         }
+        let svg = chart(&[[1e308, -1e308], [-1e308, 1e308]], Some(1e308), Spread::Band).to_svg();
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         assert!(chart(&[], None, Spread::Bars).to_svg().ends_with("</svg>\n"));
     }
 }

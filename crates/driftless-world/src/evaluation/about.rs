@@ -1,5 +1,6 @@
 //! What was evaluated: method, world, label share, seed and everything else a table has to say.
 
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// The circumstances of an evaluation or of a recorded episode.
@@ -22,6 +23,18 @@ pub struct About {
     pub odometry_noise: f64,
     /// The trajectories that were followed: a file's name or a simulator's seed.
     pub data: String,
+}
+
+impl About {
+    /// Checks that all numbers are finite, as JSON cannot hold others.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.labels.is_finite() && self.odometry_noise.is_finite() {
+            return Ok(());
+        }
+        let problem =
+            format!("labels {} and odometry noise {} must be finite", self.labels, self.odometry_noise);
+        Err(Error::new(problem).in_field("about"))
+    }
 }
 
 #[cfg(test)]

@@ -55,8 +55,9 @@ pub struct Episode {
 }
 
 impl Episode {
-    /// An episode without steps; an error if the plan is no area.
+    /// An episode without steps; an error if the plan is no area or a number of `about` is not finite.
     pub fn new(title: impl Into<String>, about: About, plan: Plan) -> Result<Self> {
+        about.check()?;
         plan.check()?;
         Ok(Self { title: title.into(), about, plan, steps: Vec::new() })
     }
