@@ -256,8 +256,10 @@
       actions[event.key]();
     }
   });
+  // Drawing changes the map's height; done at once, the observer would call itself.
   let drawnFor = 0;
-  new ResizeObserver(() => { if (map.clientWidth !== drawnFor) { drawnFor = map.clientWidth; show(); } }).observe(map);
+  const fit = () => { if (map.clientWidth !== drawnFor) { drawnFor = map.clientWidth; show(); } };
+  new ResizeObserver(() => requestAnimationFrame(fit)).observe(map);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', show);
 
   status.episodes = episodes.length;
