@@ -132,8 +132,12 @@ impl Table {
 
     /// The table for web pages, with row and column headers that screen readers announce.
     pub fn to_html(&self) -> String {
-        let name = |name: &String| format!("<th scope=\"col\">{}</th>", escape(name));
-        let head: String = self.columns.iter().map(name).collect();
+        let name = |(i, name): (usize, &String)| {
+            let is_text = self.rows.first().is_some_and(|row| matches!(row[i], Cell::Text(_)));
+            let class = if is_text { " class=\"text\"" } else { "" };
+            format!("<th scope=\"col\"{class}>{}</th>", escape(name))
+        };
+        let head: String = self.columns.iter().enumerate().map(name).collect();
         let cell = |(i, cell): (usize, &Cell)| match cell {
             Cell::Text(words) if i == 0 => format!("<th scope=\"row\">{}</th>", escape(words)),
             Cell::Text(words) => format!("<td class=\"text\">{}</td>", escape(words)),
@@ -175,5 +179,9 @@ mod tests {
             "{html}"
         );
         assert!(html.contains("<caption>T &amp; co</caption>"));
+        assert!(
+            html.contains("<th scope=\"col\" class=\"text\">method</th><th scope=\"col\">lost</th>"),
+            "{html}"
+        );
     }
 }

@@ -118,7 +118,7 @@ pub(super) fn runs(runs: &[&Run]) -> Table {
         "seed",
         "particles",
         "odometry noise",
-        "epochs",
+        "last epoch",
         "best validation RMSE",
         "hours",
         "missing",
