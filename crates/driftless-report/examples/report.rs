@@ -59,7 +59,8 @@ fn save(runs: &[Run], folder: &Path) -> Result<()> {
 }
 
 fn run(about: About, spread: f64, factor: f64, world: &MazeWorld, walks: &[Trajectory]) -> Result<Run> {
-    let name = format!("{}-{}-seed{}", about.method.replace(' ', "-"), 100.0 * about.labels, about.seed);
+    let seed = about.seed;
+    let name = format!("{}-{}-seed{}", about.method.replace(' ', "-"), 100.0 * about.labels, seed);
     let mut tracks = Vec::new();
     let mut episodes = Vec::new();
     for (i, walk) in walks.iter().enumerate() {
@@ -73,7 +74,14 @@ fn run(about: About, spread: f64, factor: f64, world: &MazeWorld, walks: &[Traje
     }
     let metrics = Some(curve(about.seed, factor * (1.0 + spread / 100.0))?);
     let evaluation = Some(Evaluation::of(about, STEP_SIZES, &tracks)?);
-    Ok(Run { name, config: Some(String::new()), metrics, evaluation, episodes, problems: vec![] })
+    Ok(Run {
+        name,
+        config: Some(format!("seed = {seed}\nspread = {spread}\n")),
+        metrics,
+        evaluation,
+        episodes,
+        problems: vec![],
+    })
 }
 
 /// An invented training curve that ends near `floor`.

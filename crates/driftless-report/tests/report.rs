@@ -168,6 +168,7 @@ fn words_cannot_leave_their_place() {
     let mut bad = run(evil, 0.1, 1, 10.0);
     bad.name = evil.into();
     bad.problems = vec![evil.into()];
+    bad.config = Some(format!("name = {evil}\nseed = 1"));
     bad.episodes[0].title = evil.into();
     let mut other = run("</script> <script>alert('1')</script>\"><img src=x>", 0.1, 1, 1.0);
     other.evaluation.as_mut().unwrap().about.odometry_noise = f64::NAN;
@@ -175,6 +176,7 @@ fn words_cannot_leave_their_place() {
     unsure.evaluation.as_mut().unwrap().about.labels = f64::NAN;
     let files = Report::of(&[bad, other, unsure]).unwrap();
     let page = text(&files, "index.html");
+    assert!(page.contains("&gt;\nseed = 1</pre>"), "settings keep their lines");
     assert_eq!(page.matches("<script").count(), 2, "only the data and the player");
     assert!(!page.contains("<img src=x") && !page.contains("alert('1')<"));
     assert!(files.iter().all(|(name, _)| !name.contains(['/', '<', ' ', '"'])));

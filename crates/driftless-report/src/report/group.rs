@@ -35,6 +35,12 @@ pub(super) struct World<'a> {
 }
 
 impl World<'_> {
+    /// The unit of length, as the first episode says; else "units".
+    pub(super) fn unit(&self) -> &str {
+        let mut episodes = self.groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.episodes);
+        episodes.next().map_or("units", |episode| &episode.plan.unit)
+    }
+
     /// All label shares, ascending.
     pub(super) fn shares(&self) -> Vec<f64> {
         let mut shares: Vec<f64> = self.groups.iter().filter_map(|group| group.share).collect();

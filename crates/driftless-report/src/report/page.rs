@@ -28,6 +28,7 @@ pub(super) fn html(runs: &[&Run], comparison: &Comparison, chapters: &[Chapter],
         body.push_str(&table.to_html());
     }
     body.push_str("<p class=\"files\">The same as files: accuracy.csv, belief.csv, runs.csv, and each as .md.</p></section>\n");
+    body.push_str(&settings(runs));
     body.push_str(&missing(runs));
     body.push_str("</main>\n<footer>Made by Driftless. This page needs no network; the same runs give the same bytes.</footer>\n");
     format!(
@@ -132,6 +133,25 @@ fn figures(figures: &[Figure]) -> String {
         )
     };
     format!("<div class=\"figures\">\n{}</div>\n", figures.iter().map(one).collect::<String>())
+}
+
+/// The configuration of each run, folded away.
+fn settings(runs: &[&Run]) -> String {
+    let one = |run: &&&Run| {
+        let config = run.config.as_deref().unwrap_or_default();
+        let (name, lines): (String, Vec<String>) = (escape(&run.name), config.lines().map(escape).collect());
+        format!(
+            "<h3>{name}</h3>\n<pre tabindex=\"0\" aria-label=\"Settings of {name}\">{}</pre>\n",
+            lines.join("\n")
+        )
+    };
+    let has_settings = |run: &&&Run| run.config.as_ref().is_some_and(|config| !config.trim().is_empty());
+    let all: String = runs.iter().filter(has_settings).map(|run| one(&run)).collect();
+    if all.is_empty() {
+        all
+    } else {
+        format!("<details><summary>Settings of every run</summary>\n{all}</details>\n")
+    }
 }
 
 /// Everything that is missing, and in which runs.

@@ -26,9 +26,9 @@ pub(super) fn of_share(world: &World, share: f64) -> Vec<Figure> {
     };
     let panels = [
         named("validation", validation(&groups, &place)),
-        named("time", error_over_time(&groups, &place)),
-        named("boxes", boxes(&groups, &place)),
-        named("trajectory", one_trajectory(&groups, &place)),
+        named("time", error_over_time(&groups, &place, world.unit())),
+        named("boxes", boxes(&groups, &place, world.unit())),
+        named("trajectory", one_trajectory(&groups, &place, world.unit())),
     ];
     panels.into_iter().flatten().collect()
 }
@@ -102,7 +102,7 @@ pub(super) fn pooled(figures: &[Measured]) -> Option<Measured> {
 }
 
 /// The position error over time: how fast a filter finds the robot, and whether it keeps it.
-fn error_over_time(groups: &[&Group], place: &str) -> Option<(String, String)> {
+fn error_over_time(groups: &[&Group], place: &str, unit: &str) -> Option<(String, String)> {
     let line = |group: &&Group| {
         let steps = evaluations(group).map(|evaluation| evaluation.steps.len()).max().unwrap_or(0);
         let point = |step: usize| {
@@ -122,7 +122,7 @@ fn error_over_time(groups: &[&Group], place: &str) -> Option<(String, String)> {
         title: format!("Position error over time: {place}"),
         description: caption.clone(),
         x_name: "step".into(),
-        y_name: "position RMSE (units)".into(),
+        y_name: format!("position RMSE ({unit})"),
         series: lines,
         ..LineChart::default()
     };
@@ -130,7 +130,7 @@ fn error_over_time(groups: &[&Group], place: &str) -> Option<(String, String)> {
 }
 
 /// (b) Box plots of the position error at chosen steps, trajectories of all seeds together.
-fn boxes(groups: &[&Group], place: &str) -> Option<(String, String)> {
+fn boxes(groups: &[&Group], place: &str, unit: &str) -> Option<(String, String)> {
     let longest = groups.iter().flat_map(|group| evaluations(group)).map(|e| e.steps.len()).max()?;
     let steps = spread_steps(longest, BOX_STEPS);
     let at = |group: &&Group, step: usize| {
@@ -150,7 +150,7 @@ fn boxes(groups: &[&Group], place: &str) -> Option<(String, String)> {
         title: format!("Position error at chosen steps: {place}"),
         description: caption.clone(),
         x_name: "step".into(),
-        y_name: "position error (units)".into(),
+        y_name: format!("position error ({unit})"),
         groups: steps.iter().map(ToString::to_string).collect(),
         series,
     };
@@ -158,7 +158,7 @@ fn boxes(groups: &[&Group], place: &str) -> Option<(String, String)> {
 }
 
 /// (c) One trajectory's error over time: the one whose last error is the median of the first method.
-fn one_trajectory(groups: &[&Group], place: &str) -> Option<(String, String)> {
+fn one_trajectory(groups: &[&Group], place: &str, unit: &str) -> Option<(String, String)> {
     let firsts: Vec<(&&Group, &Evaluation)> =
         groups.iter().filter_map(|group| Some((group, evaluations(group).next()?))).collect();
     let (typical_of, first) = firsts.first()?;
@@ -179,7 +179,7 @@ fn one_trajectory(groups: &[&Group], place: &str) -> Option<(String, String)> {
         title: format!("One trajectory: {place}"),
         description: caption.clone(),
         x_name: "step".into(),
-        y_name: "position error (units)".into(),
+        y_name: format!("position error ({unit})"),
         series: lines.collect(),
         ..LineChart::default()
     };
