@@ -113,8 +113,10 @@ fn main() {
     // Labels first: as long as nothing is known, the filter's own paths teach it its own mistakes. Then
     // unlabelled steps as well, with a small weight for the same reason: ten times this one undoes all.
     let labels = || Box::new(SquaredError { scale: vec![1.0], over: LabelMean::Known });
-    let paths =
-        PseudoLikelihood { likelihoods: Likelihoods::Normalised, ..PseudoLikelihood::paper(4, prior.clone()) };
+    let paths = PseudoLikelihood {
+        likelihoods: Likelihoods::Normalised,
+        ..PseudoLikelihood::paper(4, prior.clone())
+    };
     let stages = [
         WeightedSum::<Cart>(vec![(1.0, labels())]),
         WeightedSum::<Cart>(vec![(1.0, labels()), (0.1, Box::new(paths))]),

@@ -1,0 +1,66 @@
+//! Methods that learn to localise from recorded episodes, behind one door.
+//!
+//! A [`Method`] is anything that can be taught an epoch at a time and then track a robot: filters and
+//! recurrent networks alike. It owns its parameters and its optimiser, gives both away as plain
+//! numbers and takes them back, and draws all its randomness from a seed and the epoch's number; so
+//! whoever teaches it can stop after any epoch and go on later with the same result, bit for bit.
+
+mod data;
+mod experiment;
+mod scales;
+
+pub use data::{Source, TrainingSet};
+pub use experiment::{Experiment, MethodName, PresetName};
+pub use scales::Scales;
+
+use crate::error::Result;
+use crate::parameters::Named;
+use driftless_world::evaluation::Track;
+use driftless_world::trajectory::Trajectory;
+
+/// What an epoch of teaching came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EpochReport {
+    /// Means over the epoch's updates, by name, before their weights; the first is the whole loss.
+    pub losses: Vec<(String, f64)>,
+    /// Updates made.
+    pub updates: u64,
+    /// Updates not made, because something was not finite.
+    pub skipped: u64,
+    /// Mean length of the gradient.
+    pub gradient_norm: f64,
+    /// Mean effective sample size over all steps, if there are particles.
+    pub effective_sample_size: Option<f64>,
+}
+
+/// How episodes are tracked when a method is put to use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tracking {
+    /// Particles, if the method has any.
+    pub particles: usize,
+    /// Names all random numbers.
+    pub seed: u64,
+}
+
+/// Something that learns to localise.
+pub trait Method: Send {
+    /// What reports call it.
+    fn name(&self) -> &'static str;
+
+    /// Teaches one epoch; epochs count from 1. The same parameters, optimiser, data and number give the
+    /// same result.
+    fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport>;
+
+    /// Tracks whole episodes from their observations and actions alone, and puts the truth beside it.
+    fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>>;
+
+    /// Parameters, by name: what is deployed.
+    fn parameters(&self) -> Vec<Named>;
+
+    /// Everything else that training needs to go on exactly: the optimiser's state, soft labels, and so
+    /// on. By name; no name is that of a parameter.
+    fn memory(&self) -> Vec<Named>;
+
+    /// Takes back what [`Method::parameters`] and, to go on training, [`Method::memory`] gave.
+    fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()>;
+}

@@ -1,0 +1,82 @@
+//! Episodes for teaching: drawn anew or fixed, with all but a few poses removed.
+
+use crate::error::Result;
+use driftless_world::Dataset;
+use driftless_world::files::dpf::DpfFile;
+use driftless_world::labels::{LabelBudget, LabelPlan, Lesson};
+use driftless_world::trajectory::Trajectory;
+use std::ops::Range;
+
+/// Where episodes come from. A draw names the noise that is added to one (crops, pixels, odometry), so
+/// that an epoch can see it as it was never seen before.
+pub trait Source: Send + Sync {
+    /// How many episodes.
+    fn episodes(&self) -> usize;
+
+    /// Episode `index` with the noise named `draw`.
+    fn episode(&self, index: usize, draw: u64) -> Result<Trajectory>;
+}
+
+impl Source for DpfFile {
+    fn episodes(&self) -> usize {
+        self.len()
+    }
+
+    fn episode(&self, index: usize, draw: u64) -> Result<Trajectory> {
+        Ok(self.get_with(index, draw)?)
+    }
+}
+
+/// Episodes held in memory, without noise to draw.
+impl Source for Vec<Trajectory> {
+    fn episodes(&self) -> usize {
+        self.len()
+    }
+
+    fn episode(&self, index: usize, _: u64) -> Result<Trajectory> {
+        Ok(self[index].clone())
+    }
+}
+
+/// Some episodes of a source, and which of their poses may be known.
+pub struct TrainingSet {
+    source: Box<dyn Source>,
+    first: usize,
+    plan: LabelPlan,
+}
+
+impl TrainingSet {
+    /// The episodes `range` of a source with the poses a budget allows.
+    pub fn new(source: Box<dyn Source>, range: Range<usize>, budget: LabelBudget) -> Result<Self> {
+        let known = range
+            .clone()
+            .map(|index| Ok(source.episode(index, 0)?.states.iter().map(|state| state.is_some()).collect()))
+            .collect::<Result<Vec<Vec<bool>>>>()?;
+        Ok(Self { source, first: range.start, plan: budget.plan(known) })
+    }
+
+    /// How many episodes.
+    pub fn len(&self) -> usize {
+        self.plan.episodes()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Poses that may be known, of all there are.
+    pub fn labels(&self) -> (usize, usize) {
+        (self.plan.kept(), self.plan.known())
+    }
+
+    /// Lessons of the episodes numbered, with the noise named `draw`. Which poses are known does not
+    /// depend on it.
+    pub fn lessons(&self, numbers: &[usize], draw: u64) -> Result<Vec<Lesson>> {
+        let lesson = |&number: &usize| {
+            let episode = self.source.episode(self.first + number, draw)?;
+            Ok(self.plan.lesson(number, episode)?)
+        };
+        numbers.iter().map(lesson).collect()
+    }
+}

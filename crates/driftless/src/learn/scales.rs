@@ -1,0 +1,87 @@
+//! What counts as one: means and sizes of training data, by which networks see everything.
+
+use super::TrainingSet;
+use crate::batch::PixelScale;
+use crate::error::{Error, Result};
+use driftless_world::labels::Lesson;
+use driftless_world::statistics::Moments;
+use driftless_world::trajectory::{Images, Observations};
+use serde::{Deserialize, Serialize};
+use std::f64::consts::{FRAC_2_PI, PI};
+
+/// Means and sizes of the training lessons of a robot in the plane, whose x and y share a size. Only
+/// known poses and odometry are looked at: what is hidden stays hidden.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scales {
+    /// For images.
+    pub pixels: PixelScale,
+    /// Mean of known poses; 0 for the heading.
+    pub state_mean: [f64; 3],
+    /// Standard deviation of known poses.
+    pub state_std: [f64; 3],
+    /// Standard deviation of actions around 0.
+    pub action_std: [f64; 3],
+    /// Mean size of a step. By odometry: a step of length d in any direction is 2 d / π long in x.
+    pub step_size: [f64; 3],
+    /// Least of known poses; -π for the heading.
+    pub low: [f64; 3],
+    /// Greatest of known poses; π for the heading.
+    pub high: [f64; 3],
+}
+
+impl Scales {
+    /// Measures lessons of images. A size that would be 0 is 1.
+    pub fn measure(lessons: &TrainingSet) -> Result<Self> {
+        let all: Vec<usize> = (0..lessons.len()).collect();
+        let lessons = lessons.lessons(&all, 0)?;
+        let images: Vec<&Images> = lessons.iter().filter_map(images).collect();
+        let problem = |what: String| Error::File(driftless_world::Error::new(what));
+        let pixels = PixelScale::measure(images).map_err(|what| problem(format!("training data: {what}")))?;
+        let (mut states, mut actions) = ([Moments::default(); 3], [Moments::default(); 3]);
+        let (mut distances, mut turns) = (Moments::default(), Moments::default());
+        for lesson in &lessons {
+            if lesson.actions().width() != 3 || lesson.labels().width() != 3 {
+                return Err(problem("training data: poses and actions must have three numbers".to_owned()));
+            }
+            // The first action led into a step before which nothing was seen.
+            for t in 1..lesson.len() {
+                let action = lesson.actions().row(t);
+                actions.iter_mut().zip(action).for_each(|(moments, &a)| moments.push(f64::from(a)));
+                distances.push(f64::from(action[0].hypot(action[1])));
+                turns.push(f64::from(action[2].abs()));
+            }
+            for pose in lesson.labels().iter().flatten() {
+                states.iter_mut().zip(pose).for_each(|(moments, &s)| moments.push(f64::from(s)));
+            }
+        }
+        Ok(Self::of(pixels, &states, &actions, [distances.mean * FRAC_2_PI, turns.mean]))
+    }
+
+    fn of(pixels: PixelScale, states: &[Moments; 3], actions: &[Moments; 3], step: [f64; 2]) -> Self {
+        let size = |size: f64| if size > 0.0 && size.is_finite() { size } else { 1.0 };
+        let number = |x: f64| if x.is_finite() { x } else { 0.0 };
+        let planar = |spread: &dyn Fn(usize) -> f64| {
+            let both = size(0.5 * (spread(0) + spread(1)));
+            [both, both, size(spread(2))]
+        };
+        let around_zero = |k: usize| actions[k].std().hypot(actions[k].mean);
+        let edge = |k: usize, value: f64| if states[k].count > 0 { value } else { 0.0 };
+        Self {
+            pixels,
+            state_mean: [number(states[0].mean), number(states[1].mean), 0.0],
+            state_std: planar(&|k| states[k].std()),
+            action_std: planar(&around_zero),
+            step_size: [size(step[0]), size(step[0]), size(step[1])],
+            low: [edge(0, states[0].min), edge(1, states[1].min), -PI],
+            high: [edge(0, states[0].max), edge(1, states[1].max), PI],
+        }
+    }
+}
+
+fn images(lesson: &Lesson) -> Option<&Images> {
+    match lesson.observations() {
+        Observations::Images(images) => Some(images),
+        Observations::Vectors(_) => None,
+    }
+}
