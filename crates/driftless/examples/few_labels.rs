@@ -19,6 +19,8 @@ use driftless_world::pose::{Frame, Pose};
 use driftless_world::random::Random;
 use driftless_world::trajectory::{Labels, Observations, Rows, Trajectory};
 
+use std::f64::consts::PI;
+
 type Rover = StateSpace<GaussianMotion<GivenOdometry>, FeatureMatch<VectorEncoder, PoseEncoder>>;
 
 const DRIVES: usize = 16;
@@ -151,7 +153,7 @@ fn main() -> driftless::Result<()> {
     let setting = Setting {
         device: Device::flex().autodiff(),
         filter: Filter::new(Space::SE2, Truncate(Box::new(Scheme::Systematic))).weighing_first(),
-        prior: Prior::Uniform { low: vec![0.0, 0.0, -3.1416], high: vec![SIDE, SIDE, 3.1416] },
+        prior: Prior::Uniform { low: vec![0.0, 0.0, -PI], high: vec![SIDE, SIDE, PI] },
     };
     let (few, test) = (lessons(0.1, 100)?, lessons(1.0, 900)?);
     let soft = with_soft_labels(&few)?;
