@@ -3,7 +3,8 @@
     python checks/run_docs.py            # after `cargo build --release`
 
 Blocks marked `sh` and `python` are run, file by file, each file in a scratch folder of its own with
-`driftless` on the path; blocks with `cargo` run in the repository. Other blocks are left alone.
+`driftless` on the path; blocks with `cargo` run in the repository, which Python knows as REPOSITORY. Other
+blocks are left alone.
 """
 
 import os
@@ -20,7 +21,8 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 def run(block: str, language: str, scratch: str) -> subprocess.CompletedProcess:
     path = f"{REPOSITORY / 'target' / 'release'}{os.pathsep}{os.path.dirname(sys.executable)}{os.pathsep}"
     environment = {**os.environ, "PATH": path + os.environ["PATH"]}
-    command = [sys.executable, "-c", block] if language == "python" else ["bash", "-euo", "pipefail", "-c", block]
+    preamble = f"import pathlib\nREPOSITORY = pathlib.Path({str(REPOSITORY)!r})\n"
+    command = [sys.executable, "-c", preamble + block] if language == "python" else ["bash", "-euo", "pipefail", "-c", block]
     folder = REPOSITORY if "cargo " in block else scratch
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 

@@ -1,7 +1,8 @@
 //! Your own encoder and your own motion model, trained: a cart in a corridor hears three beacons, and
 //! its wheels slip by an unknown share.
 //!
-//! Run it with `cargo run --release -p driftless --example own_model`.
+//! Run it with `cargo run --release -p driftless --example own_model`; give it a name to keep the
+//! weights, for instance `-- target/cart`.
 
 use burn::module::{Module, Param};
 use burn::tensor::{DType, Device, Tensor, TensorData};
@@ -12,9 +13,10 @@ use driftless::optimise::{Adam, Optimiser, Rule};
 use driftless::parameters::Init;
 use driftless::resample::Scheme;
 use driftless::{
-    Batch, DrawSizes, Draws, Filter, LabelMean, Labels, Objective, Phase, Prior, Space, StateSpace,
+    Batch, DrawSizes, Draws, Filter, LabelMean, Labels, Objective, Phase, Prior, Space, StateSpace, weights,
 };
 use driftless_world::random::Random;
+use std::collections::BTreeMap;
 
 /// My motion model: the cart moves by a share of what its odometer says.
 #[derive(Module, Debug)]
@@ -94,7 +96,7 @@ fn drives(seed: u64, device: &Device) -> (Batch<Tensor<3>>, Tensor<3>) {
     (Batch { observations: tensor(heard, 3), actions: tensor(odometer, 1), labels }, truth)
 }
 
-fn main() {
+fn main() -> driftless::Result<()> {
     let device = Device::flex().autodiff();
     let (batch, _) = drives(1, &device);
     let (test, truth) = drives(2, &device);
@@ -134,4 +136,9 @@ fn main() {
     println!("error in new drives: {before:.2} m untrained, {after:.2} m trained");
     println!("share of the odometer: {share:.2} learned, {SLIP:.2} true");
     assert!(after < 0.5 * before && (share - SLIP).abs() < 0.12, "training did not help");
+    if let Some(name) = std::env::args().nth(1) {
+        weights::save(&name, &cart, &BTreeMap::from([("particles", 100)]))?;
+        println!("weights are in {name}.safetensors");
+    }
+    Ok(())
 }

@@ -55,3 +55,8 @@ pub use model::{Measurement, Model, Moment, StateSpace, Transition};
 pub use objective::Objective;
 pub use prior::Prior;
 pub use space::Space;
+
+/// The guide's code is compiled and run as documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/filters.md")]
+pub struct Guide;

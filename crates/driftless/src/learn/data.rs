@@ -80,3 +80,46 @@ impl TrainingSet {
         numbers.iter().map(lesson).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use driftless_world::trajectory::{Labels, Observations, Rows};
+
+    /// Episodes whose observations tell their number and draw.
+    struct Told;
+
+    impl Source for Told {
+        fn episodes(&self) -> usize {
+            6
+        }
+
+        fn episode(&self, index: usize, draw: u64) -> Result<Trajectory> {
+            let rows = |width: usize, value: f32| Rows::new(width, vec![value; 10 * width]).unwrap();
+            let seen = Observations::Vectors(rows(1, index as f32 + 100.0 * draw as f32));
+            Ok(Trajectory::new(seen, rows(3, 0.0), Labels::all(rows(3, index as f32)))?)
+        }
+    }
+
+    #[test]
+    fn a_draw_changes_what_is_seen_but_not_what_is_known() {
+        let set = TrainingSet::new(Box::new(Told), 2..5, LabelBudget::new(0.2, 3).unwrap()).unwrap();
+        assert_eq!((set.len(), set.labels()), (3, (6, 30)));
+        let [now, later] = [0, 7].map(|draw| set.lessons(&[2, 0], draw).unwrap());
+        let seen = |lesson: &Lesson| match lesson.observations() {
+            Observations::Vectors(rows) => rows.row(0)[0],
+            Observations::Images(_) => unreachable!("vectors were given"),
+        };
+        assert_eq!([seen(&now[0]), seen(&now[1]), seen(&later[0])], [4.0, 2.0, 704.0]);
+        assert_eq!(now[0].labels(), later[0].labels());
+        let known = |lessons: &[Lesson]| lessons.iter().map(|lesson| lesson.labels().known()).sum::<usize>();
+        assert_eq!(known(&set.lessons(&[0, 1, 2], 0).unwrap()), 6);
+    }
+
+    #[test]
+    fn episodes_in_memory() {
+        let source = vec![Told.episode(0, 0).unwrap(), Told.episode(1, 0).unwrap()];
+        let set = TrainingSet::new(Box::new(source), 0..2, LabelBudget::new(1.0, 3).unwrap()).unwrap();
+        assert_eq!((set.is_empty(), set.labels()), (false, (20, 20)));
+    }
+}

@@ -85,3 +85,46 @@ fn images(lesson: &Lesson) -> Option<&Images> {
         Observations::Vectors(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use driftless_world::labels::LabelBudget;
+    use driftless_world::trajectory::{Labels, Pixels, Rows, Trajectory};
+
+    /// Four steps, of which the budget keeps those asked for; hidden poses are far away.
+    fn set(known: [bool; 4], share: f64) -> TrainingSet {
+        let poses = [[1.0, 10.0, 3.0], [3.0, 14.0, -3.0], [1e9, 1e9, 0.5], [5.0, 12.0, 1.0]];
+        let mut states = Labels::new(3);
+        poses.iter().zip(known).for_each(|(pose, known)| states.push(known.then_some(&pose[..])));
+        let actions = vec![1e9, 1e9, 1e9, 3.0, 4.0, -0.5, -6.0, 8.0, 0.1, 0.0, 0.0, 0.0];
+        let images = Images { height: 1, width: 1, channels: 1, pixels: Pixels::Bytes(vec![0, 2, 4, 6]) };
+        let episode =
+            Trajectory::new(Observations::Images(images), Rows::new(3, actions).unwrap(), states).unwrap();
+        TrainingSet::new(Box::new(vec![episode]), 0..1, LabelBudget::new(share, 1).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn known_poses_and_odometry_by_hand() {
+        let scales = Scales::measure(&set([true, true, false, true], 1.0)).unwrap();
+        assert_eq!(scales.state_mean, [3.0, 12.0, 0.0]);
+        let close =
+            |found: f64, expected: f64| assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+        // Both coordinates have the deviations -2, 2, 0; distances are 5, 10 and 0.
+        close(scales.state_std[0], (8.0_f64 / 3.0).sqrt());
+        close(scales.state_std[1], scales.state_std[0]);
+        close(scales.step_size[0], 5.0 * 2.0 / PI);
+        close(scales.step_size[2], 0.2);
+        close(scales.action_std[0], 0.5 * ((45.0_f64 / 3.0).sqrt() + (80.0_f64 / 3.0).sqrt()));
+        assert_eq!((scales.low, scales.high), ([1.0, 10.0, -PI], [5.0, 14.0, PI]));
+        assert_eq!(scales.pixels.shape(), [1, 1, 1]);
+    }
+
+    /// Without labels nothing is known of poses, but nothing breaks.
+    #[test]
+    fn no_labels() {
+        let scales = Scales::measure(&set([true; 4], 0.0)).unwrap();
+        assert_eq!((scales.state_mean, scales.state_std), ([0.0; 3], [1.0; 3]));
+        assert_eq!((scales.low[0], scales.high[0]), (0.0, 0.0));
+    }
+}
