@@ -19,11 +19,13 @@ mod names;
 mod objective;
 mod optimiser;
 mod resampler;
+mod schedule;
 
 pub use names::{GenealogyName, LabelMeanName, LikelihoodsName, Preset, StartName};
 pub use objective::{ObjectiveConfig, ObjectiveSetting, PseudoLikelihoodConfig};
-pub use optimiser::{ClipConfig, OptimiserConfig, RuleConfig, ScheduleConfig, Unit};
+pub use optimiser::{ClipConfig, OptimiserConfig, RuleConfig};
 pub use resampler::{ResamplerConfig, SchemeName};
+pub use schedule::{ScheduleConfig, Unit};
 
 use crate::error::{Error, Result};
 use serde::de::DeserializeOwned;

@@ -5,11 +5,7 @@ mod tiny;
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use common::{LinearMotion, NoisyReading, Problem, f64s, numbers};
-use driftless::model::{
-    ActionSampler, ActionSamplerConfig, ActionTransformer, ActionTransformerConfig, GaussianMotion,
-    GivenOdometry, Learnable, Motion, ParticleProposer, Proposer, StateBox,
-};
-use driftless::parameters::{Init, gradients, values, with_values};
+use driftless::model::{GivenOdometry, Motion};
 use driftless::resample::{OptimalTransport, Resampler, Scheme, Soft, Truncate, WhenBelow};
 use driftless::{DrawSizes, Draws, Filter, Prior, Space, StateSpace, Transition};
 use driftless_world::random::Random;
@@ -148,93 +144,6 @@ fn the_density_of_own_samples_shrinks_the_noise() {
     // Ten particles; d log σ = dq / (2 q).
     assert!(gradient[0].abs() < 1e-12 && gradient[1].abs() < 1e-12, "{gradient:?}");
     assert!((gradient[2] * 2.0 * 0.2 + 10.0).abs() < 1e-9, "{gradient:?}");
-}
-
-/// The module with other parameters nearby. First biases are 0, which puts units without input exactly
-/// at the kink of a ReLU, where differences and gradients differ rightly.
-fn shaken<M: Learnable>(module: &M) -> M {
-    let (mut parameters, mut random) = (values(module), Random::new(7));
-    parameters.iter_mut().flat_map(|p| &mut p.values).for_each(|value| *value += 0.2 * random.normal());
-    with_values(module.clone(), &parameters)
-}
-
-/// Fails unless the gradients of `loss` by all parameters of a module agree with central differences.
-fn check_module<M: Learnable>(name: &str, module: &M, loss: impl Fn(&M) -> Tensor<1>) {
-    let module = &shaken(module);
-    let found = gradients(module, &loss(module).backward());
-    let names: Vec<String> = values(module).into_iter().map(|value| value.name).collect();
-    assert_eq!(names, found.iter().map(|g| g.name.clone()).collect::<Vec<_>>(), "{name}: all are reached");
-    let largest = found.iter().flat_map(|g| &g.values).fold(0.0_f64, |largest, g| largest.max(g.abs()));
-    assert!(largest > 1e-3, "{name}: nothing to compare");
-    for (parameter, gradient) in values(module).iter().zip(&found) {
-        for (k, found) in gradient.values.iter().enumerate() {
-            let at = |shift: f64| {
-                let mut moved = parameter.clone();
-                moved.values[k] += shift;
-                numbers(&loss(&with_values(module.clone(), &[moved])))[0]
-            };
-            let expected = (at(1e-5) - at(-1e-5)) / 2e-5;
-            let error = (found - expected).abs();
-            assert!(error < 1e-6 * largest, "{name} {} {k}: {found} is not {expected}", parameter.name);
-        }
-    }
-}
-
-fn init() -> Init {
-    Init::new(3, &Device::flex().autodiff(), DType::F64)
-}
-
-fn transformer(hidden: Vec<usize>) -> ActionTransformer {
-    let config = ActionTransformerConfig {
-        hidden,
-        space: Space::SE2,
-        state_mean: vec![0.1, -0.2, 0.0],
-        state_std: vec![0.9, 1.1, 1.0],
-        action_std: vec![0.3, 0.2, 0.1],
-        step_size: vec![0.5, 0.4, 0.2],
-    };
-    ActionTransformer::new(config, &mut init())
-}
-
-/// Samples and densities of a transition, by all its parameters.
-fn check_transition<T: Transition>(name: &str, transition: &T) {
-    let draws = draws(3, 1, 5);
-    let (parents, noise) = (draws.normal_start.clone(), draws.steps[0].noise.clone());
-    let states = parents.clone() + noise.clone() * 0.3;
-    let action = f64s::<2>([[0.3, -0.2, 0.1], [0.1, 0.4, -0.2]]);
-    check_module(name, transition, |transition| {
-        let samples = transition.sample(parents.clone(), action.clone(), noise.clone());
-        let density = transition.log_density(parents.clone(), states.clone(), action.clone());
-        samples.powi_scalar(3).sum() + density.sum()
-    });
-}
-
-#[test]
-fn learned_motions() {
-    let std = vec![0.3, 0.2, 0.1];
-    let learned = GaussianMotion::new(transformer(vec![5, 4]), std, Space::SE2).learning_noise(&init());
-    check_transition("action transformer with learned noise", &learned);
-    let config = ActionSamplerConfig {
-        hidden: vec![6, 5],
-        action_std: vec![0.3, 0.2, 0.1],
-        space: Space::SE2,
-        floor: vec![0.2, 0.2, 0.1],
-    };
-    let odometry = ActionSampler::new(GivenOdometry::default(), config.clone(), &mut init());
-    check_transition("action sampler", &odometry);
-    let both = ActionSampler::new(transformer(vec![4]), config, &mut init());
-    check_transition("action sampler with a learned displacement", &both);
-}
-
-#[test]
-fn proposals_by_all_parameters() {
-    let within = StateBox { low: [-1.0, 2.0], high: [3.0, 5.0] };
-    let proposer = ParticleProposer::with_units(12, 3, within, &mut init());
-    let cues = f64s::<3>([[[0.3, -0.8, 1.1], [0.9, 0.2, -0.4]]]);
-    check_module("proposer", &proposer, |proposer| {
-        let poses = proposer.propose(&cues, 1, 9, 5);
-        (poses.clone().sin() + poses.square() * 0.1).sum()
-    });
 }
 
 /// A cut at every resampling: the last estimate knows the last action, but none before.

@@ -1,7 +1,8 @@
 //! What texts of optimisers build, and what is said of wrong ones.
 
 use super::*;
-use crate::config::parse;
+use crate::config::{Unit, parse};
+use crate::optimise::Schedule;
 
 fn built(text: &str) -> Result<Optimiser> {
     parse::<OptimiserConfig>(text)?.build(12)
