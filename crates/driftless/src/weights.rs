@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::parameters::{self, Named};
 use burn::module::Module;
 use driftless_world::files::{NewFile, Overwrite, Source};
-use format::{Opened, encode};
+use format::{Opened, Wrong, checksum, encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::Write;
@@ -50,38 +50,56 @@ pub fn save<M: Module>(path: impl AsRef<Path>, model: &M, config: &impl Serializ
     let text = toml::to_string_pretty(config).map_err(|error| {
         Error::setting("", format!("cannot be written as TOML: {error}")).in_file(&settings)
     })?;
-    // The weights come last: where they are, their configuration is too.
-    let bytes = encode(WEIGHTS, &parameters::values(model)).map_err(|wrong| wrong.in_file(&weights))?;
+    // Two files cannot change at once. If only the first does, the checksum in the second no longer
+    // fits, and `load` says so.
+    let bytes =
+        encode(WEIGHTS, Some(&text), &parameters::values(model)).map_err(|wrong| wrong.in_file(&weights))?;
     put(&settings, text.as_bytes())?;
     put(&weights, &bytes)
 }
 
 /// The model with the parameters of `NAME.safetensors`. Every parameter must be there, with its shape
-/// and precision, and nothing else.
+/// and precision, and nothing else. If `NAME.toml` is there as well, it must be the one that was saved
+/// with them: a run that was stopped between writing the two leaves a pair that does not belong
+/// together.
 pub fn load<M: Module>(path: impl AsRef<Path>, model: M) -> Result<M> {
     let file = named(path.as_ref(), "safetensors");
     let opened = Opened::new(&file, WEIGHTS)?;
+    check_pair(&opened, &named(path.as_ref(), "toml")).map_err(|wrong| wrong.in_file(&file))?;
     opened.compare(&parameters::values(&model)).map_err(|wrong| wrong.in_file(&file))?;
     Ok(parameters::with_values(model, &opened.read_all(&file)?))
+}
+
+/// Fails if the configuration beside the weights is not theirs.
+fn check_pair(weights: &Opened, settings: &Path) -> std::result::Result<(), Wrong> {
+    let (Some(sum), true) = (weights.config(), settings.exists()) else { return Ok(()) };
+    if text_of(settings).is_ok_and(|text| checksum(&text) == sum) {
+        return Ok(());
+    }
+    let name = settings.file_name().unwrap_or_default().display();
+    Err(Wrong::file(format!("was not saved with the configuration in {name}; restore or remove that file")))
 }
 
 /// What `NAME.toml` says.
 pub fn load_config<C: DeserializeOwned>(path: impl AsRef<Path>) -> Result<C> {
     let file = named(path.as_ref(), "toml");
-    let source = Source::open(&file)?;
-    let wrong = |problem: &str| Error::setting("", problem).in_file(&file);
+    config::parse(&text_of(&file)?).map_err(|error| error.in_file(&file))
+}
+
+fn text_of(file: &Path) -> Result<String> {
+    let source = Source::open(file)?;
+    let wrong = |problem: &str| Error::setting("", problem).in_file(file);
     if source.len() > MOST_TEXT_BYTES {
         return Err(wrong("is longer than a mebibyte, and no configuration"));
     }
-    let bytes = source.read_vec(0, source.len()).map_err(|error| error.in_file(&file))?;
-    let text = String::from_utf8(bytes).map_err(|_| wrong("is not text in UTF-8"))?;
-    config::parse(&text).map_err(|error| error.in_file(&file))
+    let bytes = source.read_vec(0, source.len()).map_err(|error| error.in_file(file))?;
+    String::from_utf8(bytes).map_err(|_| wrong("is not text in UTF-8"))
 }
 
 /// Writes any named tensors, for instance [`crate::optimise::Optimiser::state`], as a file of this
 /// `kind`, replacing an older one.
 pub fn write(path: impl AsRef<Path>, kind: &str, tensors: &[Named]) -> Result<()> {
-    let bytes = encode(kind, tensors).map_err(|wrong| wrong.in_file(path.as_ref()))?;
+    let bytes = encode(kind, None, tensors).map_err(|wrong| wrong.in_file(path.as_ref()))?;
     put(path.as_ref(), &bytes)
 }
 

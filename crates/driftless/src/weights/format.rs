@@ -16,6 +16,17 @@ const MOST_HEADER_BYTES: u64 = 16 << 20;
 /// Beyond any model of this crate; keeps a sparse file of a terabyte from taking memory.
 const MOST_DATA_BYTES: u64 = 4 << 30;
 
+/// What the checksum of the configuration is called in the metadata.
+const CONFIG: &str = "config";
+
+/// FNV-1a of 64 bits, in hexadecimal: enough to tell texts apart that nobody forged. Carriage returns do
+/// not count, so that a text may pass through systems that add them.
+pub fn checksum(text: &str) -> String {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    let hash = text.bytes().filter(|&byte| byte != b'\r').fold(0xcbf2_9ce4_8422_2325, step);
+    format!("{hash:016x}")
+}
+
 /// A problem whose file is not named yet.
 #[derive(Debug)]
 pub struct Wrong {
@@ -24,7 +35,7 @@ pub struct Wrong {
 }
 
 impl Wrong {
-    fn file(problem: impl Into<String>) -> Self {
+    pub fn file(problem: impl Into<String>) -> Self {
         Self { tensor: None, problem: problem.into() }
     }
 
@@ -37,11 +48,15 @@ impl Wrong {
     }
 }
 
-/// The bytes of a file. The header is written here, with keys in a fixed order: the same tensors are
-/// the same bytes.
-pub fn encode(kind: &str, tensors: &[Named]) -> Result<Vec<u8>, Wrong> {
+/// The bytes of a file, and in them the checksum of the configuration beside it, if there is one. The
+/// header is written here, with keys in a fixed order: the same tensors are the same bytes.
+pub fn encode(kind: &str, config: Option<&str>, tensors: &[Named]) -> Result<Vec<u8>, Wrong> {
     let mut header = Map::new();
-    header.insert("__metadata__".to_owned(), json!({"creator": "driftless", "format": FORMAT, "kind": kind}));
+    let mut notes = json!({"creator": "driftless", "format": FORMAT, "kind": kind});
+    if let Some(text) = config {
+        notes[CONFIG] = checksum(text).into();
+    }
+    header.insert("__metadata__".to_owned(), notes);
     let mut data = Vec::new();
     // 64 bits first, so that every number is aligned.
     let mut sorted: Vec<&Named> = tensors.iter().collect();
@@ -103,6 +118,11 @@ impl Opened {
             ))),
             _ => Ok(()),
         }
+    }
+
+    /// Checksum of the configuration that the tensors were written with, if any was.
+    pub fn config(&self) -> Option<&str> {
+        self.metadata.metadata().as_ref()?.get(CONFIG).map(String::as_str)
     }
 
     /// Fails unless names, shapes and precisions are those of the model.
