@@ -1,17 +1,19 @@
 //! The particle filter: one step, used by training, evaluation and deployment alike.
 
 mod injection;
+pub(crate) mod moving;
 
 pub use injection::Injection;
 
 use crate::belief::Belief;
 use crate::draws::{Draw, Draws};
 use crate::dropout::Phase;
-use crate::model::{Cues, Measurement, Model, Moment, Observations, Transition};
+use crate::model::{Cues, Measurement, Model, Moment, Observations};
 use crate::prior::Prior;
 use crate::resample::{Resampled, Resampler, identity};
 use crate::space::Space;
 use burn::tensor::{Int, Tensor};
+use moving::{Moved, moved};
 use std::ops::Range;
 
 /// A filter: everything but the model.
@@ -45,6 +47,9 @@ pub struct StepInfo {
     pub log_evidence: Tensor<1>,
     /// 1 where no particle could explain the observation and the weights were kept, `[B]`.
     pub collapsed: Tensor<1, Int>,
+    /// 1 where the action was not finite and counted as zeros, or a particle that would have gone
+    /// where nothing is finite stayed where it was, `[B]`.
+    pub lost: Tensor<1, Int>,
 }
 
 /// All beliefs of a sequence, for losses.
@@ -110,13 +115,15 @@ impl Filter {
             proposed: 0,
             log_likelihood,
             log_evidence: reweighted.log_evidence,
+            lost: reweighted.collapsed.zeros_like(),
             collapsed: reweighted.collapsed,
         };
         (Belief { states: prior.states, weights: reweighted.weights }, info)
     }
 
     /// Resample, move, reweight: Algorithm 1, steps a to d. With [`Filter::injection`], fewer are
-    /// resampled, and proposed particles take the place of the others.
+    /// resampled, and proposed particles take the place of the others. What is not finite, of actions
+    /// and observations, is not used, and reported.
     pub fn step<M: Model>(
         &self,
         model: &M,
@@ -129,7 +136,7 @@ impl Filter {
         let kept = particles - newcomers.as_ref().map_or(0, |states| states.dims()[1]);
         let Resampled { belief, ancestors, log_mass } = self.resampler.resample(belief, kept, &draw.uniforms);
         let (parents, noise) = (belief.states, draw.noise.clone().slice_dim(1, 0..kept));
-        let states = model.transition().sample(parents.clone(), now.action.clone(), noise);
+        let Moved { states, lost, .. } = moved(model, parents.clone(), now.action.clone(), noise);
         let log_likelihood = model.measurement().log_likelihood(now.cues, now.t, states.clone()); // [B, N]
         let reweighted = belief.weights.reweight(log_likelihood.clone());
         let info = StepInfo {
@@ -139,6 +146,7 @@ impl Filter {
             log_likelihood,
             log_evidence: reweighted.log_evidence + log_mass,
             collapsed: reweighted.collapsed,
+            lost,
         };
         let belief = Belief { states, weights: reweighted.weights };
         match newcomers {

@@ -2,6 +2,7 @@
 
 use crate::belief::{Belief, IMPOSSIBLE};
 use crate::draws::Draws;
+use crate::space::Space;
 use burn::tensor::Tensor;
 use std::f64::consts::TAU;
 
@@ -38,13 +39,14 @@ impl Prior {
         Belief::uniform(base * scale + shift)
     }
 
-    /// log μ(s), [B, N, S] → [B, N]. Outside of a box it is -1e30, the finite stand-in for -∞, which is
-    /// also the least that a normal density can be.
-    pub fn log_density(&self, states: &Tensor<3>) -> Tensor<2> {
+    /// log μ(s), [B, N, S] → [B, N]; angles may be whole turns away. Outside of a box it is -1e30, the
+    /// finite stand-in for -∞, which is also the least that a normal density can be.
+    pub fn log_density(&self, states: &Tensor<3>, space: Space) -> Tensor<2> {
         match self {
             Self::Uniform { low, high } => {
                 let volume: f64 = low.iter().zip(high).map(|(low, high)| (high - low).ln()).sum();
                 let (low, high) = (row(low, states), row(high, states));
+                let states = &space.near(states.clone(), (low.clone() + high.clone()) * 0.5);
                 let outside = states.clone().lower(low).bool_or(states.clone().greater(high));
                 let [batch, particles, _] = states.dims();
                 let inside = states.zeros_like().mask_fill(outside, IMPOSSIBLE).min_dim(2);
@@ -52,7 +54,7 @@ impl Prior {
             }
             Self::Normal { mean, std } => {
                 let normaliser: f64 = std.iter().map(|std| std.ln() + 0.5 * TAU.ln()).sum();
-                let z = (states.clone() - row(mean, states)) / row(std, states);
+                let z = space.difference(states.clone(), row(mean, states)) / row(std, states);
                 (z.square().sum_dim(2) * -0.5 - normaliser).clamp_min(IMPOSSIBLE).squeeze_dim(2)
             }
         }
@@ -88,8 +90,9 @@ mod tests {
     fn a_box_is_filled_evenly_and_empty_outside() {
         let prior = Prior::Uniform { low: vec![-1.0, 10.0], high: vec![1.0, 14.0] };
         let inside = -8.0_f64.ln();
-        let density =
-            numbers(&prior.log_density(&f64s([[[0.0, 11.0], [-1.0, 14.0], [0.0, 9.9], [1.1, 11.0]]])));
+        let density = numbers(
+            &prior.log_density(&f64s([[[0.0, 11.0], [-1.0, 14.0], [0.0, 9.9], [1.1, 11.0]]]), Space::LINEAR),
+        );
         assert_close(&density[..2], &[inside; 2], 1e-12);
         assert_eq!(density[2..], [-1e30; 2]);
         let belief = prior.sample(&draws());
@@ -102,10 +105,24 @@ mod tests {
         assert_close(&numbers(&belief.weights.exp())[..2], &[1.0 / 20_000.0; 2], 1e-15);
     }
 
+    /// A heading of -3 is 0.28 from one of 3, and within a box around π; a length is not.
+    #[test]
+    fn headings_wrap() {
+        let space = Space::new(&[1]);
+        let apart = std::f64::consts::TAU - 6.0;
+        let normal = Prior::Normal { mean: vec![3.0, 3.0], std: vec![1.0, 0.5] };
+        let peak = -TAU.ln() - 0.5_f64.ln();
+        let found = numbers(&normal.log_density(&f64s([[[3.0, -3.0], [-3.0, 3.0]]]), space));
+        assert_close(&found, &[peak - 0.5 * (apart / 0.5).powi(2), peak - 18.0], 1e-12);
+        let boxed = Prior::Uniform { low: vec![2.0; 2], high: vec![4.0; 2] };
+        let found = numbers(&boxed.log_density(&f64s([[[4.0, -3.0], [-3.0, 3.0], [2.0, -1.0]]]), space));
+        assert_close(&found, &[-4.0_f64.ln(), -1e30, -1e30], 1e-12);
+    }
+
     #[test]
     fn normal_density_and_moments() {
         let prior = Prior::Normal { mean: vec![1.0, -2.0], std: vec![0.5, 3.0] };
-        let density = numbers(&prior.log_density(&f64s([[[1.0, -2.0], [1.5, 4.0]]])));
+        let density = numbers(&prior.log_density(&f64s([[[1.0, -2.0], [1.5, 4.0]]]), Space::LINEAR));
         // log N(0) of both coordinates: -log 2π - log 0.5 - log 3; then one and two sigmas away.
         let peak = -1.837_877_066_409_345_5 - 1.5_f64.ln();
         assert_close(&density, &[peak, peak - 0.5 - 2.0], 1e-12);

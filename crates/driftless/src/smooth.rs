@@ -50,11 +50,6 @@ fn origins<M: Model>(model: &M, belief: &Belief, later: Tensor<3>, action: Tenso
         .reweight(density.detach().reshape([batch * count, particles]))
 }
 
-/// Action t of [B, T, A], [B, A].
-fn action_at(actions: &Tensor<3>, t: usize) -> Tensor<2> {
-    actions.clone().slice_dim(1, t..t + 1).squeeze_dim(1)
-}
-
 /// The means and covariances of T beliefs, [B, T, S] and [B, T, S, S].
 fn moments(beliefs: impl Iterator<Item = Belief>, space: Space) -> (Tensor<3>, Tensor<4>) {
     let both = beliefs.map(|belief| (belief.mean(space), covariance(&belief, space)));

@@ -48,6 +48,21 @@ impl Space {
         })
     }
 
+    /// States with angles moved by whole turns to within π of `centre`, other coordinates as they are.
+    ///
+    /// # Shapes
+    /// As [`Space::difference`], whose gradient it has.
+    pub fn near<const D: usize>(&self, states: Tensor<D>, centre: Tensor<D>) -> Tensor<D> {
+        if self.angles.is_empty() {
+            return states;
+        }
+        let size = states.dims()[D - 1];
+        let moved = self.difference(states.clone(), centre.clone()) + centre;
+        self.angles
+            .iter()
+            .fold(states, |states, &k| replace(states, k, size, |_| moved.clone().slice_dim(D - 1, k..k + 1)))
+    }
+
     /// One state on the host, its angles wrapped into [-π, π) in place.
     pub fn wrap_numbers(&self, state: &mut [f64]) {
         self.angles.iter().for_each(|&k| state[k] = driftless_world::pose::wrap(state[k]));

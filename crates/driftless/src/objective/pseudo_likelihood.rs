@@ -4,6 +4,7 @@ use super::Objective;
 use crate::batch::Batch;
 use crate::belief::{COLLAPSED_LOG_EVIDENCE, IMPOSSIBLE, impossible, log_sum_exp};
 use crate::filter::Rollout;
+use crate::filter::moving::action_at;
 use crate::model::{Measurement, Model, Observations, Transition};
 use crate::prior::Prior;
 use burn::tensor::Tensor;
@@ -107,13 +108,15 @@ impl PseudoLikelihood {
     /// What step t adds to log η, [B, N].
     fn term<M: Model>(&self, model: &M, rollout: &Rollout<M>, actions: &Tensor<3>, t: usize) -> Tensor<2> {
         let moved = || {
-            let action = actions.clone().slice_dim(1, t..t + 1).squeeze_dim::<2>(1);
+            let action = action_at(actions, t);
             let (parents, states) = (rollout.infos[t].parents.clone(), rollout.beliefs[t].states.clone());
             model.transition().log_density(self.held(parents), self.held(states), action)
         };
         let likelihood = self.log_likelihood(model, rollout, t);
         let started = match &self.start {
-            BlockStart::Prior(prior) => prior.log_density(&self.held(rollout.beliefs[t].states.clone())),
+            BlockStart::Prior(prior) => {
+                prior.log_density(&self.held(rollout.beliefs[t].states.clone()), rollout.space)
+            }
             BlockStart::Flat(log) | BlockStart::Carried(log) => likelihood.full_like(*log),
         };
         let carried = t > 0 && matches!(self.start, BlockStart::Carried(_));

@@ -4,6 +4,7 @@ use super::chain::Matrix;
 use crate::batch::Labels;
 use crate::belief::{Belief, Reweighted};
 use crate::draws::{Draw, Draws};
+use crate::filter::moving::{Moved, moved};
 use crate::filter::{Filter, Rollout, StepInfo};
 use crate::model::{Cues, Measurement, Model, Moment, Observations, Transition};
 use crate::prior::Prior;
@@ -72,7 +73,7 @@ impl<'a> Anchored<'a> {
         let (belief, info) = self.start(model, prior, &cues, draws);
         let (mut beliefs, mut infos) = (vec![belief], vec![info]);
         for t in 1..steps {
-            let action = super::action_at(actions, t);
+            let action = actions.clone().slice_dim(1, t..t + 1).squeeze_dim::<2>(1); // [B, A]
             let moment = Moment { t, action, cues: &cues };
             let (belief, info) = self.step(model, beliefs[t - 1].clone(), &moment, &draws.steps[t]);
             beliefs.push(belief);
@@ -83,7 +84,8 @@ impl<'a> Anchored<'a> {
 
     fn start<M: Model>(&self, model: &M, prior: &Prior, cues: &Cues<M>, draws: &Draws) -> (Belief, StepInfo) {
         let Belief { states, weights } = prior.sample(draws);
-        let (states, log_label) = self.told(0, states, |states| prior.log_density(&states));
+        let (states, log_label) =
+            self.told(0, states, |states| prior.log_density(&states, self.filter.space));
         let told = weights.reweight(log_label);
         let seen = Belief { states, weights: told.weights.clone() };
         let (belief, info) = self.filter.start(model, seen, cues);
@@ -100,9 +102,9 @@ impl<'a> Anchored<'a> {
         let particles = belief.dims()[1];
         let resampled = self.filter.resampler.resample(belief, particles, &draw.uniforms);
         let Resampled { belief: Belief { states: parents, weights }, ancestors, log_mass } = resampled;
-        let transition = model.transition();
-        let states = transition.sample(parents.clone(), now.action.clone(), draw.noise.clone());
-        let density = |states| transition.log_density(parents.clone(), states, now.action.clone());
+        let Moved { states, action, lost } =
+            moved(model, parents.clone(), now.action.clone(), draw.noise.clone());
+        let density = |states| model.transition().log_density(parents.clone(), states, action);
         let (states, log_label) = self.told(now.t, states, density);
         let told = weights.reweight(log_label);
         let log_likelihood = model.measurement().log_likelihood(now.cues, now.t, states.clone());
@@ -115,6 +117,7 @@ impl<'a> Anchored<'a> {
             log_likelihood,
             log_evidence: seen.log_evidence + log_mass,
             collapsed: seen.collapsed,
+            lost,
         };
         (Belief { states, weights: seen.weights }, with_label(info, told))
     }

@@ -1,8 +1,9 @@
 //! Backward simulation: whole paths from the joint posterior (Godsill, Doucet & West 2004).
 
-use super::{action_at, moments, origins};
+use super::{moments, origins};
 use crate::belief::Belief;
 use crate::filter::Rollout;
+use crate::filter::moving::action_at;
 use crate::model::Model;
 use crate::resample::{by_markers, gather_states};
 use crate::space::Space;

@@ -1,8 +1,9 @@
 //! Forward filtering, backward smoothing: every particle's weight given the whole sequence.
 
-use super::{action_at, moments, origins};
+use super::{moments, origins};
 use crate::belief::{Belief, LogWeights};
 use crate::filter::Rollout;
+use crate::filter::moving::action_at;
 use crate::model::Model;
 use crate::space::Space;
 use burn::tensor::Tensor;
