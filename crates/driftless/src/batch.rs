@@ -31,14 +31,17 @@ pub struct Labels {
 pub enum LabelMean {
     /// Their number in this batch: the paper's 1 / |T_1|.
     Known,
-    /// B T times the share of labels in the whole data: the authors' code. Equal in expectation;
-    /// batches with more labels weigh more.
+    /// B T times the share of labels in the whole data, in (0, 1]: the authors' code. Equal in
+    /// expectation; batches with more labels weigh more. With a share of 0 the mean is 0.
     Share(f64),
 }
 
 impl Labels {
-    /// States [B, T, S], and which of them are known, [B, T].
+    /// States [B, T, S], and which of them are known, [B, T]. A state that is not finite is not known,
+    /// whatever is said of it; [`Labels::count`] tells how many are left.
     pub fn new(states: Tensor<3>, known: Tensor<2, Bool>) -> Self {
+        let finite = states.clone().is_finite().all_dim(2).squeeze_dim::<2>(2);
+        let known = known.bool_and(finite);
         let hidden = known.clone().bool_not().unsqueeze_dim::<3>(2).expand(states.dims());
         Self { states: states.mask_fill(hidden, 0.0), known }
     }
@@ -81,7 +84,7 @@ impl Labels {
             LabelMean::Share(share) => batch as f64 * steps as f64 * share,
         };
         // Burn 0.22 differentiates a division by a number in 32 bits, a product in all.
-        sum * (1.0 / count)
+        sum * if count > 0.0 { 1.0 / count } else { 0.0 }
     }
 }
 
@@ -122,5 +125,16 @@ mod tests {
     fn no_labels_no_error() {
         let mean = labels([[false; 2]; 2]).mean(LabelMean::Known, |truth| truth.squeeze_dim(2) + 1.0);
         assert_eq!(numbers(&mean), [0.0]);
+        let one = labels([[true, false], [false; 2]]);
+        assert_eq!(numbers(&one.mean(LabelMean::Share(0.0), |truth| truth.squeeze_dim(2))), [0.0]);
+    }
+
+    /// The second and third states are NaN and infinite: they are not known, though it is said.
+    #[test]
+    fn what_is_not_finite_is_no_label() {
+        let labels = labels([[true; 2]; 2]);
+        assert_eq!(labels.count(), 2);
+        let mean = labels.mean(LabelMean::Known, |truth| truth.squeeze_dim(2));
+        assert_close(&numbers(&mean), &[2.5], 1e-12);
     }
 }

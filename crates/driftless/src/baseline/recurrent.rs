@@ -3,8 +3,10 @@
 use super::{Cell, CellKind};
 use crate::batch::{Batch, LabelMean};
 use crate::dropout::Phase;
-use crate::model::{Encoder, Learnable};
+use crate::filter::moving::screened;
+use crate::model::{Encoder, Learnable, Screen};
 use crate::nets::{Activation, Mlp};
+use crate::objective::SquaredError;
 use crate::parameters::Init;
 use crate::prior::row;
 use crate::space::Space;
@@ -113,7 +115,8 @@ impl<O: Encoder> RecurrentBaseline<O> {
     ///
     /// # Shapes
     /// observations [B, T, ...], actions [B, T, A], first [B, S]. A network that tracks may do
-    /// without the first state, and gets zeros.
+    /// without the first state, and gets zeros. Observations and actions that are not finite count as
+    /// zeros.
     ///
     /// # Panics
     /// If a first state is given to a network that does not track.
@@ -125,22 +128,23 @@ impl<O: Encoder> RecurrentBaseline<O> {
         phase: Phase,
     ) -> Tensor<3> {
         assert!(self.plan.tracking || first.is_none(), "this network was not planned for a first state");
-        let mut inputs = vec![self.observation.encode(observations.clone(), phase)]; // [B, T, E]
+        let (actions, _) = screened(actions.clone());
+        let mut inputs = vec![self.observation.encode(observations.clone().screen().0, phase)]; // [B, T, E]
         if self.plan.tracking {
-            inputs.push(self.told(first, actions));
+            inputs.push(self.told(first, &actions));
         }
-        inputs.push(actions.clone() / row(&self.scales.action_std, actions));
+        inputs.push(actions.clone() / row(&self.scales.action_std, &actions));
         let inputs = Tensor::cat(inputs, 2); // [B, T, ·]
         let steps = actions.dims()[1];
         let step = |t: usize| inputs.clone().slice_dim(1, t..t + 1).squeeze_dim::<2>(1); // [B, ·]
         let hidden =
             self.cells.iter().fold((0..steps).map(step).collect(), |steps, cell| cell.forward(steps));
         let normalised = self.head.forward(Tensor::stack::<3>(hidden, 1)); // [B, T, S]
-        let (mean, std) = (row(&self.scales.state_mean, actions), row(&self.scales.state_std, actions));
+        let (mean, std) = (row(&self.scales.state_mean, &actions), row(&self.scales.state_std, &actions));
         normalised * std + mean
     }
 
-    /// The mean over labelled steps of Σ_k ((s*_k - ŝ_k) / step_k)², angles wrapped.
+    /// The mean over labelled steps of Σ_k ((s*_k - ŝ_k) / step_k)², angles wrapped: [`SquaredError`].
     pub fn loss(
         &self,
         batch: &Batch<O::Input>,
@@ -149,9 +153,6 @@ impl<O: Encoder> RecurrentBaseline<O> {
         phase: Phase,
     ) -> Tensor<1> {
         let estimates = self.estimates(&batch.observations, &batch.actions, first, phase);
-        let step = row(&self.scales.step, &estimates);
-        batch.labels.mean(over, |truth| {
-            (self.scales.space.difference(truth, estimates) / step).square().sum_dim(2).squeeze_dim(2)
-        })
+        SquaredError { scale: self.scales.step.clone(), over }.of(estimates, &batch.labels, self.scales.space)
     }
 }

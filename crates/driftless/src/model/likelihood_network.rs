@@ -1,6 +1,7 @@
 //! DPF's measurement model: a network that sees the features of an observation and of a state.
 
-use super::{Encoder, Learnable, Measurement};
+use super::matching::screened_features;
+use super::{Encoder, Learnable, Measurement, Screen};
 use crate::dropout::Phase;
 use crate::nets::dense::multiply;
 use crate::nets::{Activation, Dense, Mlp, StateFeatures};
@@ -27,6 +28,8 @@ impl LikelihoodWidths {
 ///
 /// The first layer is (e, f) W + b = e W_e + f W_f + b. All particles share e W_e, which is computed
 /// once a step; the network is the same as with e copied to every particle.
+///
+/// An observation that is not finite is lost, as with [`FeatureMatch`](super::FeatureMatch).
 #[derive(Module, Debug)]
 pub struct LikelihoodNetwork<O: Learnable> {
     /// Features of observations.
@@ -74,19 +77,22 @@ impl<O: Learnable> LikelihoodNetwork<O> {
 
 impl<O: Encoder> Measurement for LikelihoodNetwork<O> {
     type Observations = O::Input;
-    /// Features, [B, T, E].
+    /// Features, [B, T, E]; NaN where an observation was lost.
     type Cues = Tensor<3>;
 
     fn encode(&self, observations: &O::Input, phase: Phase) -> Tensor<3> {
-        self.observation.encode(observations.clone(), phase)
+        screened_features(&self.observation, observations, phase)
     }
 
     fn log_likelihood(&self, cues: &Tensor<3>, t: usize, states: Tensor<3>) -> Tensor<2> {
-        let seen = multiply(cues.clone().slice_dim(1, t..t + 1), self.by_observation.val()); // [B, 1, hidden]
+        let (seen, lost) = cues.clone().slice_dim(1, t..t + 1).screen(); // [B, 1, E], [B, 1]
+        let seen = multiply(seen, self.by_observation.val()); // [B, 1, hidden]
         let hidden = Activation::Relu.apply(self.by_state.forward(self.states.of(&states)) + seen);
         let sure = activation::sigmoid(self.rest.forward(hidden)).squeeze_dim::<2>(2); // [B, N]
         // Rounding can make the sum exceed 1.
-        (sure * (1.0 - self.floor) + self.floor).clamp_max(1.0).log()
+        let log = (sure * (1.0 - self.floor) + self.floor).clamp_max(1.0).log();
+        let lost = lost.expand(log.dims());
+        log.mask_fill(lost, f64::NAN)
     }
 }
 
@@ -148,6 +154,23 @@ mod tests {
                 assert!(gradient.iter().all(|g| g.is_finite()), "{gradient:?}");
             }
         }
+    }
+
+    /// A lost observation is NaN for its own step and sequence, and teaches nothing to anybody.
+    #[test]
+    fn lost_observations() {
+        let network = network(DType::F64);
+        let seen = f64s::<3>([[[1.0, 2.0], [f64::NAN, 2.0]], [[1.0, f64::INFINITY], [1.0, 2.0]]]);
+        let cues = network.encode(&seen, Phase::Evaluation);
+        let states = f64s::<3>([[[0.0, 1.0, 2.0], [3.0, -1.0, 0.3]]; 2]);
+        let log = [0, 1].map(|t| network.log_likelihood(&cues, t, states.clone()));
+        let lost = |log: &Tensor<2>| numbers(log).iter().map(|log| log.is_nan()).collect::<Vec<_>>();
+        assert_eq!(lost(&log[0]), [false, false, true, true]);
+        assert_eq!(lost(&log[1]), [true, true, false, false]);
+        let [first, second] = log.map(|log| log.clone().mask_fill(log.is_nan(), 0.0).sum());
+        let found = crate::parameters::gradients(&network, &(first + second).backward());
+        assert_eq!(found.len(), values(&network).len());
+        assert!(found.iter().flat_map(|g| &g.values).all(|g| g.is_finite()), "{found:?}");
     }
 
     /// By hand: 132·128 + 128, 128·128 + 128, 128 + 1.

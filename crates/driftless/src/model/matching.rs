@@ -77,16 +77,22 @@ impl<O: Encoder, H: StateEncoder> Measurement for FeatureMatch<O, H> {
     type Cues = Tensor<3>;
 
     fn encode(&self, observations: &O::Input, phase: Phase) -> Tensor<3> {
-        let (clean, lost) = observations.clone().screen();
-        let features = self.observation.encode(clean, phase); // [B, T, E]
-        let lost = lost.unsqueeze_dim::<3>(2).expand(features.dims());
-        features.mask_fill(lost, f64::NAN)
+        screened_features(&self.observation, observations, phase)
     }
 
     fn log_likelihood(&self, cues: &Tensor<3>, t: usize, states: Tensor<3>) -> Tensor<2> {
         let seen = cues.clone().slice_dim(1, t..t + 1); // [B, 1, E]
         log_match(self.state.encode(states), seen, self.epsilon)
     }
+}
+
+/// Features of observations, [B, T, E]; NaN where an observation was not finite. The encoder itself sees
+/// zeros there, and learns nothing.
+pub(super) fn screened_features<O: Encoder>(encoder: &O, observations: &O::Input, phase: Phase) -> Tensor<3> {
+    let (clean, lost) = observations.clone().screen();
+    let features = encoder.encode(clean, phase);
+    let lost = lost.unsqueeze_dim::<3>(2).expand(features.dims());
+    features.mask_fill(lost, f64::NAN)
 }
 
 /// -log(ε + max(0, 1 - cos)), [B, N, E] and [B, 1 or N, E] → [B, N]. A dead feature (all zeros)

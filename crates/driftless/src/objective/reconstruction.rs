@@ -3,7 +3,7 @@
 use super::Objective;
 use crate::batch::Batch;
 use crate::filter::Rollout;
-use crate::model::{Learnable, Measurement, Model, Observations};
+use crate::model::{Cues, Learnable, Measurement, Model, Observations, Screen};
 use burn::module::Module;
 use burn::tensor::Tensor;
 
@@ -37,10 +37,16 @@ impl<M: Model, D: Decoder> Model for Autoencoding<M, D> {
     fn measurement(&self) -> &M::Measurement {
         self.model.measurement()
     }
+
+    fn propose(&self, cues: &Cues<Self>, t: usize, count: usize, seed: u64) -> Option<Tensor<3>> {
+        self.model.propose(cues, t, count, seed)
+    }
 }
 
 /// The mean of (o - decode(encode(o)))² over all numbers of all images; no labels are needed. In
 /// training, the encoder runs again with dropout of its own, as in the authors' code.
+///
+/// Images that are not finite, or whose features are not, count as reproduced, without gradient.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reconstruction;
 
@@ -64,7 +70,10 @@ where
         batch: &Batch<Observations<Autoencoding<M, D>>>,
     ) -> Tensor<1> {
         let phase = rollout.phase.split(SECOND_RUN);
-        let features = model.measurement().encode(&batch.observations, phase); // [B, T, E]
-        (model.decoder.decode(features) - batch.observations.clone()).square().mean()
+        let (features, unknown) = model.measurement().encode(&batch.observations, phase).screen(); // [B, T, E]
+        let (images, lost) = batch.observations.clone().screen();
+        let error = (model.decoder.decode(features) - images).square(); // [B, T, C, H, W]
+        let lost = lost.bool_or(unknown).unsqueeze_dims::<5>(&[2, 3, 4]).expand(error.dims());
+        error.mask_fill(lost, 0.0).mean()
     }
 }

@@ -93,7 +93,8 @@ impl<F: Motion> Transition for ActionSampler<F> {
         };
         let points: Vec<Tensor<3>> = (0..count).map(displaced).collect();
         let sum = points.iter().cloned().reduce(|sum, point| sum + point).expect("actions have numbers");
-        let mean = sum / count as f64;
+        // A product, because Burn 0.22 differentiates a division by a number in 32 bits.
+        let mean = sum * (1.0 / count as f64);
         let deviations = points.into_iter().map(|point| point - mean.clone()).collect();
         let residual = self.config.space.difference(states, parents + mean);
         gaussian(&residual, &Tensor::stack::<4>(deviations, 2), &self.config.floor)
