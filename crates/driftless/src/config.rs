@@ -18,6 +18,7 @@
 mod names;
 mod objective;
 mod optimiser;
+mod presets;
 mod resampler;
 mod schedule;
 

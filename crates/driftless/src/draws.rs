@@ -91,26 +91,27 @@ impl Draws {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::numbers;
 
     const SIZES: DrawSizes = DrawSizes { batch: 3, steps: 4, particles: 5, state: 2, noise: 1, uniforms: 6 };
 
     #[test]
     fn a_seed_names_the_draws() {
-        let device = Device::flex();
-        let numbers = |seed| {
-            let draws = Draws::new(SIZES, seed, &device, DType::F32);
-            let mut all = draws.uniform_start.try_to_vec_as::<f32>().unwrap();
-            all.extend(draws.normal_start.try_to_vec_as::<f32>().unwrap());
-            for step in &draws.steps {
-                all.extend(step.noise.try_to_vec_as::<f32>().unwrap());
-                all.extend(step.uniforms.iter().map(|&u| u as f32));
-                all.push(step.seed as f32);
+        let parts = |seed| {
+            let draws = Draws::new(SIZES, seed, &Device::flex(), DType::F64);
+            let mut parts = vec![numbers(&draws.uniform_start), numbers(&draws.normal_start)];
+            for step in draws.steps {
+                parts.extend([numbers(&step.noise), step.uniforms, vec![step.seed as f64]]);
             }
-            all
+            parts
         };
-        assert_eq!(numbers(1), numbers(1));
-        assert_ne!(numbers(1), numbers(2));
-        assert_eq!(numbers(1).len(), 3 * (2 * 10 + 4 * (5 + 6)) + 4);
+        let (one, other) = (parts(1), parts(2));
+        assert_eq!(one, parts(1));
+        let sizes: Vec<usize> = one.iter().map(Vec::len).collect();
+        assert_eq!(sizes, [30, 30, 15, 18, 1, 15, 18, 1, 15, 18, 1, 15, 18, 1]);
+        // No part is the same for another seed, or at another step.
+        let all: Vec<&Vec<f64>> = one.iter().chain(&other).collect();
+        assert!((0..all.len()).all(|i| (0..i).all(|j| all[i] != all[j])), "{all:?}");
     }
 
     #[test]

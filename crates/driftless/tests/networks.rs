@@ -8,13 +8,16 @@ use burn::tensor::{DType, Device, Tensor};
 use common::numbers;
 use differences::{TRAINING, batch, check, count, eyes, init, noise, plan, stirred};
 use driftless::model::{
-    Encoder, FeatureMatch, GaussianMotion, GivenOdometry, LikelihoodNetwork, LikelihoodWidths, StateEncoder,
+    Encoder, FeatureMatch, GaussianMotion, GivenOdometry, LikelihoodNetwork, LikelihoodWidths,
+    ParticleProposer, StateBox, StateEncoder, WithProposer,
 };
 use driftless::nets::{Activation, ConvPlan, ImageDecoder, ImageEncoder, PoseEncoder, StateFeatures};
 use driftless::objective::{Autoencoding, Decoder, Reconstruction};
 use driftless::parameters::{Init, Named, gradients, values, with_values};
 use driftless::resample::Scheme;
-use driftless::{DrawSizes, Draws, Filter, Measurement, Objective, Phase, Prior, Space, StateSpace};
+use driftless::{
+    Batch, DrawSizes, Draws, Filter, Injection, Measurement, Objective, Phase, Prior, Space, StateSpace,
+};
 
 fn place() -> StateFeatures {
     StateFeatures::new(Space::SE2, vec![0.5, -0.5, 0.0], vec![1.5, 1.5, 1.0])
@@ -57,10 +60,13 @@ fn autoencoder() -> Autoencoding<Maze, ImageDecoder> {
     Autoencoding { model: StateSpace { transition, measurement }, decoder: stirred(decoder, 23) }
 }
 
-fn reconstruction(model: &Autoencoding<Maze, ImageDecoder>, training: bool) -> Tensor<1> {
+fn draws() -> Draws {
     let sizes = DrawSizes { batch: 2, steps: 3, particles: 4, state: 3, noise: 3, uniforms: 1 };
-    let draws = Draws::new(sizes, 24, &Device::flex().autodiff(), DType::F64);
-    let draws = if training { draws.training() } else { draws };
+    Draws::new(sizes, 24, &Device::flex().autodiff(), DType::F64)
+}
+
+fn reconstruction(model: &Autoencoding<Maze, ImageDecoder>, training: bool) -> Tensor<1> {
+    let draws = if training { draws().training() } else { draws() };
     let prior = Prior::Normal { mean: vec![0.0; 3], std: vec![1.0; 3] };
     let batch = batch();
     let filter = Filter::new(Space::SE2, Scheme::Systematic);
@@ -77,13 +83,50 @@ fn reconstruction_by_hand() {
         let pairs = numbers(&made).into_iter().zip(numbers(&images));
         pairs.map(|(made, seen)| (made - seen).powi(2)).sum::<f64>() / 360.0
     };
-    let sizes = DrawSizes { batch: 2, steps: 3, particles: 4, state: 3, noise: 3, uniforms: 1 };
-    let filters = Draws::new(sizes, 24, &Device::flex().autodiff(), DType::F64).training().phase;
+    let filters = draws().training().phase;
     let used = numbers(&reconstruction(&model, false))[0];
     let trained = numbers(&reconstruction(&model, true))[0];
     // A mean of 360 numbers of order 1.
     assert!((used - error(Phase::Evaluation)).abs() < 1e-12, "{used}");
     assert!((trained - error(filters)).abs() > 1e-3 && (trained - used).abs() > 1e-3, "{trained}");
+}
+
+/// With a decoder beside it a model still proposes: the same particles as without.
+#[test]
+fn autoencoding_models_propose() {
+    let Autoencoding { model, decoder } = autoencoder();
+    let within = StateBox { low: [-1.0; 2], high: [1.0; 2] };
+    let proposer = ParticleProposer::with_units(8, 5, within, &mut init(26));
+    let proposing = WithProposer { model, proposer };
+    let filter = Filter::new(Space::SE2, Scheme::Systematic).injecting(Injection::new(0.5));
+    let prior = Prior::Normal { mean: vec![0.0; 3], std: vec![1.0; 3] };
+    let batch = batch();
+    let plain = filter.run(&proposing, &prior, &batch.observations, &batch.actions, &draws());
+    let model = Autoencoding { model: proposing, decoder };
+    let found = filter.run(&model, &prior, &batch.observations, &batch.actions, &draws());
+    assert_eq!(found.infos.iter().map(|info| info.proposed).collect::<Vec<_>>(), [0, 2, 1]);
+    assert_eq!(numbers(&found.estimates()), numbers(&plain.estimates()));
+}
+
+/// A lost image adds nothing, and takes nothing from the others.
+#[test]
+fn lost_images_are_not_reconstructed() {
+    let (model, images) = (autoencoder(), batch().observations);
+    let made = model.decoder.decode(model.model.measurement.encode(&images, Phase::Evaluation));
+    let pairs = numbers(&made).into_iter().zip(numbers(&images));
+    let squares: Vec<f64> = pairs.map(|(made, seen)| (made - seen).powi(2)).collect();
+    let mut pixels = numbers(&images);
+    pixels[70] = f64::NAN; // the second of six images
+    let observations = common::f64s::<5>(burn::tensor::TensorData::new(pixels, images.dims()));
+    let batch = Batch { observations, ..batch() };
+    let filter = Filter::new(Space::SE2, Scheme::Systematic);
+    let prior = Prior::Normal { mean: vec![0.0; 3], std: vec![1.0; 3] };
+    let rollout = filter.run(&model, &prior, &batch.observations, &batch.actions, &draws());
+    let loss = Reconstruction.loss(&model, &rollout, &batch);
+    let expected = (squares[..60].iter().sum::<f64>() + squares[120..].iter().sum::<f64>()) / 360.0;
+    assert!((numbers(&loss)[0] - expected).abs() < 1e-12, "{loss}");
+    let found = gradients(&model, &loss.backward());
+    assert!(!found.is_empty() && found.iter().flat_map(|g| &g.values).all(|g| g.is_finite()));
 }
 
 /// The parameters that reconstruction teaches.

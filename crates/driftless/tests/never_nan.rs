@@ -24,6 +24,8 @@ struct Case {
     prior: (f64, f64),
     /// What stands in the place of the observations of odd steps, or of the only one.
     observation: Option<f64>,
+    /// What stands in the place of the actions of odd steps; it must be reported if it is not finite.
+    action: Option<f64>,
     model: Extreme,
     /// Steps at which all sequences must be reported as collapsed.
     collapsed: Vec<usize>,
@@ -37,6 +39,7 @@ fn plain() -> Case {
         particles: 5,
         prior: (0.3, 1.0),
         observation: None,
+        action: None,
         model: Extreme::default(),
         collapsed: vec![],
     }
@@ -54,6 +57,11 @@ fn seen(name: &'static str, value: f64) -> Case {
     Case { name, observation: Some(value), collapsed, ..plain() }
 }
 
+/// Something else is done in odd steps.
+fn acted(name: &'static str, value: f64) -> Case {
+    Case { name, action: Some(value), ..plain() }
+}
+
 /// Particles start elsewhere.
 fn started(name: &'static str, mean: f64, std: f64) -> Case {
     Case { name, prior: (mean, std), ..plain() }
@@ -69,6 +77,9 @@ fn cases() -> Vec<Case> {
         seen("observations NaN", f64::NAN),
         seen("observations infinite", f64::NEG_INFINITY),
         seen("observations huge", 1e15),
+        acted("actions NaN", f64::NAN),
+        acted("actions infinite", f64::INFINITY),
+        acted("actions huge", 1e15),
         Case { name: "dead encoders", model: dead, ..plain() },
         Case { name: "constant encoders", model: constant, ..plain() },
         Case { name: "one particle", particles: 1, ..plain() },
@@ -124,18 +135,21 @@ impl Case {
     }
 
     fn batch(&self, device: &Device, precision: DType) -> Batch<Tensor<3>> {
-        let plain = self.tensor(4, device, precision);
-        let step = |t: usize| match self.observation {
-            Some(value) if t % 2 == 1 || self.steps == 1 => {
-                plain.clone().slice_dim(1, t..t + 1).full_like(value)
-            }
-            _ => plain.clone().slice_dim(1, t..t + 1),
+        let replaced = |plain: Tensor<3>, other: Option<f64>| {
+            let step = |t: usize| match other {
+                Some(value) if t % 2 == 1 || self.steps == 1 => {
+                    plain.clone().slice_dim(1, t..t + 1).full_like(value)
+                }
+                _ => plain.clone().slice_dim(1, t..t + 1),
+            };
+            Tensor::cat((0..self.steps).map(step).collect(), 1)
         };
-        let observations = Tensor::cat((0..self.steps).map(step).collect(), 1);
-        let actions = self.tensor(3, device, precision);
+        let observations = replaced(self.tensor(4, device, precision), self.observation);
+        let states = self.tensor(3, device, precision);
+        let actions = replaced(states.clone(), self.action);
         let known = vec![true; self.batch * self.steps];
         let known = Tensor::from_data(TensorData::new(known, [self.batch, self.steps]), device);
-        Batch { observations, labels: Labels::new(actions.clone(), known), actions }
+        Batch { observations, labels: Labels::new(states, known), actions }
     }
 
     fn draws(&self, uniforms: usize, device: &Device, precision: DType) -> Draws {
@@ -156,6 +170,12 @@ impl Case {
         for &t in &self.collapsed {
             let collapsed = rollout.infos[t].collapsed.try_to_vec_as::<i32>().unwrap();
             assert!(collapsed.iter().all(|&c| c == 1), "{name} at {t}");
+        }
+        if self.action.is_some_and(|action| !action.is_finite()) {
+            for (t, info) in rollout.infos.iter().enumerate() {
+                let lost = info.lost.try_to_vec_as::<i64>().unwrap();
+                assert!(lost.iter().all(|&lost| lost == t as i64 % 2), "{name} at {t}: {lost:?}");
+            }
         }
         let estimates = rollout.estimates().try_to_vec_as::<f64>().unwrap();
         assert!(estimates.iter().all(|x| x.is_finite()), "{name}: estimates {estimates:?}");

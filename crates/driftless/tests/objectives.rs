@@ -14,7 +14,10 @@ use std::f64::consts::TAU;
 const RUNS: Runs = Runs { count: 2, particles: 6, seed: 12 };
 
 fn rollout(shift: f64) -> Rollout<LinearGaussian> {
-    let problem = Problem::golden_a();
+    rollout_of(&Problem::golden_a(), shift)
+}
+
+fn rollout_of(problem: &Problem, shift: f64) -> Rollout<LinearGaussian> {
     problem.run(
         &problem.model(shift),
         &filter(WhenBelow { fraction: 0.9, inner: Box::new(Scheme::Systematic) }),
@@ -53,7 +56,10 @@ struct Plain {
 
 impl Plain {
     fn new() -> Self {
-        let Rollout { beliefs, infos, .. } = rollout(0.0);
+        Self::of(&rollout(0.0))
+    }
+
+    fn of(Rollout { beliefs, infos, .. }: &Rollout<LinearGaussian>) -> Self {
         Self {
             states: beliefs.iter().map(|belief| numbers(&belief.states)).collect(),
             weights: beliefs.iter().map(|belief| numbers(&belief.weights.exp())).collect(),
@@ -79,6 +85,7 @@ impl Plain {
         match of.likelihoods {
             _ if t == 0 && !of.first_likelihood => -(6.0_f64.ln()),
             Likelihoods::Released if t < 4 => self.weights[t][i].ln(),
+            _ if self.log_likelihoods[t][i].is_nan() => -100.0,
             Likelihoods::Normalised => {
                 let sum: f64 = self.log_likelihoods[t][row].iter().map(|log| log.exp()).sum();
                 self.log_likelihoods[t][i] - sum.ln()
@@ -139,6 +146,27 @@ fn pseudo_likelihood_follows_ancestral_lines() {
     }
     // The lines are worth walking: somebody has another's ancestor.
     assert!(plain.ancestors[4].iter().enumerate().any(|(i, &ancestor)| i as i64 % 6 != ancestor));
+}
+
+/// At a step that says nothing (NaN), every likelihood counts as e^-100, whatever else is chosen; weights
+/// stay as they were. One block of five holds the step.
+#[test]
+fn lost_observations_cost_a_hundred() {
+    let mut problem = Problem::golden_a();
+    problem.observations[2] = f64::NAN;
+    let rollout = rollout_of(&problem, 0.0);
+    let plain = Plain::of(&rollout);
+    assert_eq!(plain.log_likelihoods.concat().iter().filter(|log| log.is_nan()).count(), 12);
+    let paper = PseudoLikelihood::paper(5, Prior::Normal { mean: vec![0.0], std: vec![2.0] });
+    for objective in [
+        PseudoLikelihood { likelihoods: Likelihoods::Normalised, ..paper.clone() },
+        PseudoLikelihood { hold_positions: false, ..paper.clone() },
+        PseudoLikelihood::released(5, -1.3),
+        paper,
+    ] {
+        let found = numbers(&objective.loss(&problem.model(0.0), &rollout, &batch()))[0];
+        assert_close(found, -plain.pseudo_likelihood(&objective));
+    }
 }
 
 /// A factor common to all particles raises the literal objective without limit; the normalised one

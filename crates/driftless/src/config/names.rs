@@ -14,7 +14,8 @@ pub enum LabelMeanName {
     Share,
 }
 
-/// Where the settings of a [`crate::objective::PseudoLikelihood`] start from.
+/// Where the settings of a [`crate::objective::PseudoLikelihood`] start from; also whole choices of
+/// resampler and objective.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {

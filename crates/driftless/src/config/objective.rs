@@ -176,6 +176,14 @@ impl PseudoLikelihoodConfig {
         // A uniform prior is taken as flat, whose constant serves the others too.
         let of_prior = PseudoLikelihood::paper(self.block, prior.clone()).start;
         let flat = if let BlockStart::Flat(log) = of_prior { Some(log) } else { None };
+        if let (Some(log), None) = (flat, self.log_density) {
+            check(
+                "log-density",
+                log,
+                log.is_finite(),
+                "finite: the prior's box needs room in every coordinate",
+            )?;
+        }
         let constant = self.log_density.or(flat).ok_or_else(|| {
             Error::setting("log-density", "must be given, because the prior is not uniform over a box")
         });

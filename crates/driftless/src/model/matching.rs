@@ -134,6 +134,18 @@ mod tests {
         assert!(gradient[0] > 1.0);
     }
 
+    /// Squares of 1e25 are infinite in 32 bits, directions are not: the golden numbers again.
+    #[test]
+    fn large_features_have_directions() {
+        let device = burn::tensor::Device::flex().autodiff();
+        let state = Tensor::<3>::from_data([[[3e25_f32, 4e25]]], &device).require_grad();
+        let log = log_match(state.clone(), Tensor::from_data([[[4e25_f32, 3e25]]], &device), 1e-8);
+        // A cosine in 32 bits is off by a few 6e-8, its distance of .04 by a few 1.5e-6 of itself.
+        assert_close(&numbers(&log), &[25.0_f64.ln()], 1e-5);
+        let gradient = numbers(&state.grad(&log.backward()).unwrap());
+        assert!(gradient.iter().all(|g| g.is_finite()) && gradient[0] > 0.0, "{gradient:?}");
+    }
+
     /// A dead feature has cosine 0 with everything: l = 1 / (1 + ε), no gradient.
     #[test]
     fn dead_features() {

@@ -28,6 +28,10 @@ pub trait Motion: Learnable {
 /// there is to see, and gradients would overflow.
 pub(crate) const MOST_SIGMAS: f64 = 1e6;
 
+/// How far a density looks away, at most: quotients of it by small scales, and by their squares, are finite
+/// in 32 bits.
+pub(crate) const FARTHEST: f64 = 1e20;
+
 /// Actions [B, 1 or N, A] as [B, N, A], for N as in `states` [B, N, S].
 pub fn per_particle(actions: Tensor<3>, states: &Tensor<3>) -> Tensor<3> {
     let ([batch, particles, _], size) = (states.dims(), actions.dims()[2]);

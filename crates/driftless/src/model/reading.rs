@@ -32,6 +32,9 @@ pub struct GaussianReading {
     space: Space,
 }
 
+/// Beyond so many standard deviations a state is impossible; squares of 32 bits are finite up to here.
+const MOST_SIGMAS: f64 = 1e15;
+
 impl GaussianReading {
     /// With a standard deviation for each coordinate of the state.
     ///
@@ -57,6 +60,7 @@ impl Measurement for GaussianReading {
         let seen = seen.mask_fill(missing.clone(), 0.0);
         let spread = row(&self.std, &states);
         let z = self.space.difference(seen, states) / spread.clone(); // [B, N, S]
+        let z = z.clamp(-MOST_SIGMAS, MOST_SIGMAS);
         let log = (z.square() + (spread.square() * TAU).log()) * -0.5;
         let missing = missing.expand(log.dims());
         log.mask_fill(missing, 0.0).sum_dim(2).squeeze_dim(2)
@@ -75,6 +79,20 @@ mod tests {
         let z = [1.0, 0.5, (TAU - 6.2) / 0.1];
         let peak = -1.5 * TAU.ln() - (2.0 * 0.5 * 0.1_f64).ln();
         assert_close(&numbers(&log), &[peak - 0.5 * z.iter().map(|z| z * z).sum::<f64>()], 1e-12);
+    }
+
+    /// 1e38 / 1e-3 is infinite in 32 bits: the state is impossible, and its gradient still a number.
+    #[test]
+    fn states_beyond_all_numbers() {
+        let device = burn::tensor::Device::flex().autodiff();
+        let fix = GaussianReading::new(vec![1e-3, 1e-3], Space::LINEAR);
+        let states = Tensor::<3>::from_data([[[0.0_f32, 0.0], [1e38, -1e38]]], &device).require_grad();
+        let log = fix.log_likelihood(&Tensor::from_data([[[0.0_f32, 0.0]]], &device), 0, states.clone());
+        let posterior = crate::LogWeights::uniform_like(&log).reweight(log);
+        assert_eq!(numbers(&posterior.weights.exp()), [1.0, 0.0]);
+        let loss = posterior.weights.exp().square().sum() + posterior.log_evidence.sum();
+        let gradient = numbers(&states.grad(&loss.backward()).unwrap());
+        assert!(gradient.iter().all(|g| g.is_finite()), "{gradient:?}");
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::config::parse;
+use crate::model::{GaussianMotion, GaussianReading, Shift, StateSpace};
 use crate::objective::{Genealogy, Likelihoods};
+use crate::space::Space;
 
 fn boxed() -> Prior {
     Prior::Uniform { low: vec![0.0, 0.0], high: vec![2.0, 4.0] }
@@ -59,6 +61,74 @@ fn presets_and_what_overrides_them() {
     assert_builds("block = 4\nstart = 'prior'\nlikelihoods = 'literal'", &boxed(), &literal);
     let flat = PseudoLikelihood { start: BlockStart::Flat(-1.0), ..PseudoLikelihood::paper(4, normal()) };
     assert_builds("block = 4\nlog-density = -1.0", &normal(), &flat);
+}
+
+type AnyModel = StateSpace<GaussianMotion<Shift>, GaussianReading>;
+
+/// Name and weight of what a text builds, for states of two numbers.
+fn built(text: &str, prior: &Prior) -> Result<(&'static str, f64)> {
+    let setting = ObjectiveSetting { prior, scale: &[2.0, 3.0], label_share: 0.1 };
+    let (weight, objective) = parse::<ObjectiveConfig>(text)?.build::<AnyModel>(setting)?;
+    Ok((objective.name(), weight))
+}
+
+#[test]
+fn every_kind_is_built_with_its_weight() {
+    for (text, name, weight) in [
+        ("kind = 'squared-error'\nweight = 10", "squared error", 10.0),
+        ("kind = 'kernel-density'\nbandwidth = 0.3", "kernel density", 1.0),
+        ("kind = 'pseudo-likelihood'\nblock = 4\nweight = 0.04", "pseudo-likelihood", 0.04),
+        ("kind = 'evidence'\nweight = -2.5", "evidence", -2.5),
+    ] {
+        assert_eq!(built(text, &boxed()).unwrap(), (name, weight));
+    }
+    for (text, message) in [
+        ("kind = 'evidence'\nweight = nan", "weight: must be finite, not NaN"),
+        ("kind = 'pseudo-likelihood'\nblock = 4\nweight = inf", "weight: must be finite, not inf"),
+        ("kind = 'pseudo-likelihood'\nblock = 0", "block: must be at least 1, not 0"),
+        ("kind = 'kernel-density'\nbandwidth = 0", "bandwidth: must be positive and finite, not 0"),
+        ("kind = 'kernel-density'\nscale = [1.0]", "scale: must be 2 numbers, not 1"),
+        ("kind = 'squared-error'\nscale = [1.0, -1.0]", "scale: must be positive and finite, not -1"),
+    ] {
+        assert_eq!(built(text, &boxed()).unwrap_err().to_string(), message);
+    }
+}
+
+/// What is built is what computes: ((1 - 4) / 2)² + (0 / 3)² for the setting's scale.
+#[test]
+fn what_is_built_computes() {
+    use crate::testing::{f64s, numbers};
+    use crate::{Batch, Belief, Filter, Labels, resample::Scheme};
+    let model: AnyModel = StateSpace {
+        transition: GaussianMotion::new(Shift::default(), vec![1.0; 2], Space::LINEAR),
+        measurement: GaussianReading::new(vec![1.0; 2], Space::LINEAR),
+    };
+    let here = f64s::<3>([[[4.0, 1.0]]]);
+    let filter = Filter::new(Space::LINEAR, Scheme::Systematic);
+    let sizes = crate::DrawSizes { batch: 1, steps: 1, particles: 1, state: 2, noise: 2, uniforms: 1 };
+    let draws = crate::Draws::new(sizes, 1, &here.device(), here.dtype());
+    let rollout = filter.rollout(&model, Belief::uniform(here.clone()), here.clone(), &here, &draws);
+    let known = burn::tensor::Tensor::from_data([[true]], &here.device());
+    let labels = Labels::new(f64s([[[1.0, 1.0]]]), known);
+    let batch = Batch { observations: here.clone(), actions: here, labels };
+    let prior = boxed();
+    let setting = ObjectiveSetting { prior: &prior, scale: &[2.0, 3.0], label_share: 0.5 };
+    for (text, expected) in [("", 2.25), ("\nover = 'share'", 4.5), ("\nscale = [1.0, 1.0]", 9.0)] {
+        let config = parse::<ObjectiveConfig>(&format!("kind = 'squared-error'{text}")).unwrap();
+        let (_, objective) = config.build::<AnyModel>(setting).unwrap();
+        assert_eq!(numbers(&objective.loss(&model, &rollout, &batch)), [expected]);
+    }
+}
+
+/// A box of no width, as data with a constant coordinate make it, has no density.
+#[test]
+fn a_box_needs_room() {
+    let flat = Prior::Uniform { low: vec![0.0, 1.0], high: vec![2.0, 1.0] };
+    for preset in ["", "\npreset = 'released-code'"] {
+        let error = pseudo(&format!("block = 2{preset}"), &flat).unwrap_err().to_string();
+        assert!(error.starts_with("log-density: must be finite: the prior's box needs room"), "{error}");
+    }
+    assert!(pseudo("block = 2\nlog-density = -1.0", &flat).is_ok());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Gaussian noise around a displacement, of fixed or learned size.
 
-use super::{MOST_SIGMAS, Motion};
+use super::{FARTHEST, MOST_SIGMAS, Motion};
 use crate::model::Transition;
 use crate::parameters::Init;
 use crate::prior::row;
@@ -77,7 +77,8 @@ impl<F: Motion> Transition for GaussianMotion<F> {
 
     fn log_density(&self, parents: Tensor<3>, states: Tensor<3>, action: Tensor<2>) -> Tensor<2> {
         let displacement = self.motion.displacement(parents.clone(), action.unsqueeze_dim::<3>(1));
-        let z = self.space.difference(states, parents.clone() + displacement) / self.scale(&parents);
+        let residual = self.space.difference(states, parents.clone() + displacement);
+        let z = residual.clamp(-FARTHEST, FARTHEST) / self.scale(&parents);
         let normaliser: f64 = self.std.iter().map(|std| std.ln() + 0.5 * TAU.ln()).sum();
         let z = z.clamp(-MOST_SIGMAS, MOST_SIGMAS); // [B, N, S]
         let log = z.square().sum_dim(2) * -0.5 - normaliser; // [B, N, 1]
@@ -162,6 +163,25 @@ mod tests {
         assert_close(&score(samples.clone()), &[-2.0; 3], 1e-12);
         let held = [0, 1, 2].map(|k| -2.0 + noise[0][k] * noise[0][k] + noise[1][k] * noise[1][k]);
         assert_close(&score(samples.detach()), &held, 1e-12);
+    }
+
+    /// 1e38 / 1e-3 is infinite in 32 bits; as 10⁶ σ it has a density, and no gradient.
+    #[test]
+    fn the_far_end_of_the_world_has_a_density() {
+        let device = burn::tensor::Device::flex().autodiff();
+        let init = Init::new(1, &device, burn::tensor::DType::F32);
+        let motion = GaussianMotion::new(GivenOdometry::default(), vec![1e-3; 3], Space::SE2);
+        let motion = motion.learning_noise(&init);
+        let states = Tensor::<3>::from_data([[[1e38_f32, -1e38, 0.0]]], &device).require_grad();
+        let log = motion.log_density(states.zeros_like(), states.clone(), Tensor::zeros([1, 3], &device));
+        let found = numbers(&log)[0];
+        assert!((found / -1e12 - 1.0).abs() < 1e-6, "{found}");
+        let gradients = log.backward();
+        let ratio = numbers(&motion.log_ratio.as_ref().unwrap().val().grad(&gradients).unwrap());
+        assert_eq!(
+            [numbers(&states.grad(&gradients).unwrap()), ratio].concat(),
+            [0.0, 0.0, 0.0, -1.0, -1.0, -1.0]
+        );
     }
 
     /// Beyond its limits ρ stands still, so that neither noise nor density can become infinite.

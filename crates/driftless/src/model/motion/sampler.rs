@@ -1,6 +1,6 @@
 //! DPF's motion: a learned network makes noise of an action, and the noisy action moves the state.
 
-use super::{MOST_SIGMAS, Motion, per_particle};
+use super::{FARTHEST, MOST_SIGMAS, Motion, per_particle};
 use crate::model::Transition;
 use crate::nets::{Activation, Mlp};
 use crate::parameters::Init;
@@ -97,7 +97,7 @@ impl<F: Motion> Transition for ActionSampler<F> {
         let mean = sum * (1.0 / count as f64);
         let deviations = points.into_iter().map(|point| point - mean.clone()).collect();
         let residual = self.config.space.difference(states, parents + mean);
-        gaussian(&residual, &Tensor::stack::<4>(deviations, 2), &self.config.floor)
+        gaussian(&residual.clamp(-FARTHEST, FARTHEST), &Tensor::stack::<4>(deviations, 2), &self.config.floor)
     }
 }
 
@@ -206,6 +206,29 @@ mod tests {
         let expected = -0.5 * (squared + determinant.ln() + 3.0 * TAU.ln());
         let found = sampler.log_density(f64s([[pose]]), f64s([[state]]), f64s([action]));
         assert_close(&numbers(&found), &[expected], 1e-9 * expected.abs());
+    }
+
+    /// 1e38 / 0.01 is infinite in 32 bits; it counts as 10⁶ σ, and gradients are numbers.
+    #[test]
+    fn the_far_end_of_the_world_has_a_density() {
+        let device = Device::flex().autodiff();
+        let floor = vec![0.01; 3];
+        let config =
+            ActionSamplerConfig { hidden: vec![], action_std: vec![1.0; 3], space: Space::SE2, floor };
+        let mut init = Init::new(6, &device, DType::F32);
+        let sampler = ActionSampler::new(GivenOdometry::default(), config, &mut init);
+        let weights: Vec<_> = values(&sampler)
+            .into_iter()
+            .map(|w| crate::parameters::Named { values: vec![0.0; w.values.len()], ..w })
+            .collect();
+        let sampler = crate::parameters::with_values(sampler, &weights);
+        let states = Tensor::<3>::from_data([[[1e38_f32, -1e38, 0.0]]], &device).require_grad();
+        let log = sampler.log_density(states.zeros_like(), states.clone(), Tensor::zeros([1, 3], &device));
+        assert!((numbers(&log)[0] / -1e12 - 1.0).abs() < 1e-6, "{log}");
+        let gradients = log.backward();
+        let learned = crate::parameters::gradients(&sampler, &gradients);
+        assert!(learned.iter().flat_map(|g| &g.values).all(|g| g.is_finite()), "{learned:?}");
+        assert!(numbers(&states.grad(&gradients).unwrap()).iter().all(|g| g.is_finite()));
     }
 
     /// A silent generator leaves the floor.
