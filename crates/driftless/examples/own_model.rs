@@ -96,6 +96,17 @@ fn drives(seed: u64, device: &Device) -> (Batch<Tensor<3>>, Tensor<3>) {
     (Batch { observations: tensor(heard, 3), actions: tensor(odometer, 1), labels }, truth)
 }
 
+/// Labels first: as long as nothing is known, the filter's own paths teach it its own mistakes. Then
+/// unlabelled steps as well, with a small weight for the same reason: ten times this one undoes all.
+fn stages(prior: &Prior) -> [WeightedSum<Cart>; 2] {
+    let labels = || Box::new(SquaredError { scale: vec![1.0], over: LabelMean::Known });
+    let paths = PseudoLikelihood {
+        likelihoods: Likelihoods::Normalised,
+        ..PseudoLikelihood::paper(4, prior.clone())
+    };
+    [WeightedSum(vec![(1.0, labels())]), WeightedSum(vec![(1.0, labels()), (0.1, Box::new(paths))])]
+}
+
 fn main() -> driftless::Result<()> {
     let device = Device::flex().autodiff();
     let (batch, _) = drives(1, &device);
@@ -112,17 +123,7 @@ fn main() -> driftless::Result<()> {
         difference.square().mean().sqrt().try_to_vec_as::<f64>().expect("a number")[0]
     };
 
-    // Labels first: as long as nothing is known, the filter's own paths teach it its own mistakes. Then
-    // unlabelled steps as well, with a small weight for the same reason: ten times this one undoes all.
-    let labels = || Box::new(SquaredError { scale: vec![1.0], over: LabelMean::Known });
-    let paths = PseudoLikelihood {
-        likelihoods: Likelihoods::Normalised,
-        ..PseudoLikelihood::paper(4, prior.clone())
-    };
-    let stages = [
-        WeightedSum::<Cart>(vec![(1.0, labels())]),
-        WeightedSum::<Cart>(vec![(1.0, labels()), (0.1, Box::new(paths))]),
-    ];
+    let stages = stages(&prior);
     let mut optimiser = Optimiser::new(Rule::Adam(Adam::default()), 0.02);
     let mut cart = cart(&mut Init::new(3, &device, DType::F32));
     let before = error(&cart);
