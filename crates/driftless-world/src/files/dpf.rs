@@ -132,7 +132,9 @@ impl DpfFile {
         [self.shapes.height, self.shapes.width, self.shapes.channels]
     }
 
-    /// Episode `index` with the noise named by `noise_seed`, to redraw it each epoch.
+    /// Episode `index` with crops and pixel noise named by `noise_seed`, to redraw them each epoch. The
+    /// noise of the odometry stays that of the options' seed: a robot drives once, and a learner that saw
+    /// its odometry with ever new noise could average the noise away.
     pub fn get_with(&self, index: usize, noise_seed: u64) -> Result<Trajectory> {
         self.trajectory(index, noise_seed).map_err(|error| self.named(error, index))
     }
@@ -152,9 +154,12 @@ impl DpfFile {
 
     fn trajectory(&self, index: usize, noise_seed: u64) -> Result<Trajectory> {
         let poses = self.checked_poses(index)?;
-        let mut random = Random::stream(noise_seed, index as u64);
+        let mut random = Random::stream(self.options.seed, index as u64);
         let mut actions = self.actions(index, &poses)?;
         noise::scale(&mut actions, self.options.odometry_noise, &mut random);
+        if noise_seed != self.options.seed {
+            random = Random::stream(noise_seed, index as u64);
+        }
         let mut images = self.kept_images(index)?;
         images = noise::cropped(images, self.options.crop, &mut random);
         noise::add(&mut images, self.options.pixel_noise, &mut random);

@@ -7,8 +7,9 @@ use driftless_world::labels::{LabelBudget, LabelPlan, Lesson};
 use driftless_world::trajectory::Trajectory;
 use std::ops::Range;
 
-/// Where episodes come from. A draw names the noise that is added to one (crops, pixels, odometry), so
-/// that an epoch can see it as it was never seen before.
+/// Where episodes come from. A draw names the noise that is added to the observations of one (crops,
+/// pixels), so that an epoch can see it as it was never seen before. Actions are the same in all draws: a
+/// robot drives once, and noise that is drawn anew could be averaged away.
 pub trait Source: Send + Sync {
     /// How many episodes.
     fn episodes(&self) -> usize;
