@@ -71,7 +71,7 @@ fn edits(from: &str, to: &str) -> usize {
 }
 
 /// Fails unless `allowed`; the range is said in words.
-fn check(key: &str, value: impl std::fmt::Display, allowed: bool, range: &str) -> Result<()> {
+pub(crate) fn check(key: &str, value: impl std::fmt::Display, allowed: bool, range: &str) -> Result<()> {
     if allowed { Ok(()) } else { Err(Error::setting(key, format!("must be {range}, not {value}"))) }
 }
 

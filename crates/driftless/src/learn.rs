@@ -8,10 +8,15 @@
 mod data;
 mod experiment;
 mod scales;
+mod session;
 
 pub use data::{Source, TrainingSet};
 pub use experiment::{Experiment, MethodName, PresetName};
 pub use scales::Scales;
+pub use session::{
+    Build, DataFiles, EpochRecord, Material, Observer, Outcome, RunConfig, RunFolder, Session, Trained,
+    Validation,
+};
 
 use crate::error::Result;
 use crate::parameters::Named;

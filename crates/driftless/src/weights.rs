@@ -18,7 +18,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// What files of a model's parameters call themselves.
-const WEIGHTS: &str = "weights";
+pub(crate) const WEIGHTS: &str = "weights";
 /// No configuration is longer.
 const MOST_TEXT_BYTES: u64 = 1 << 20;
 

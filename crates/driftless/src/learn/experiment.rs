@@ -1,5 +1,7 @@
 //! An experiment: which method learns what, from how many labels.
 
+use crate::config;
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Who learns.
@@ -41,6 +43,8 @@ pub struct Experiment {
     pub labels: f64,
     /// Episodes to learn from, the first of the file; others may serve for validation.
     pub trajectories: usize,
+    /// Most episodes to validate with after each epoch.
+    pub validation: usize,
     /// Particles in training and validation.
     pub particles: usize,
     /// Passes over the training episodes.
@@ -65,6 +69,7 @@ impl Default for Experiment {
             preset: PresetName::Driftless,
             labels: 0.1,
             trajectories: 100,
+            validation: 50,
             particles: 100,
             epochs: 100,
             batch: 32,
@@ -73,5 +78,68 @@ impl Default for Experiment {
             pixel_noise: 20.0,
             crop: 24,
         }
+    }
+}
+
+impl Experiment {
+    /// Understands a text in TOML with some settings replaced, each `key=value`; words need no quotes.
+    ///
+    /// ```
+    /// use driftless::learn::{Experiment, MethodName};
+    /// let experiment = Experiment::parse("method = 'dpf'", &["labels=0.25".into(), "method=lstm".into()])?;
+    /// assert_eq!((experiment.method, experiment.labels), (MethodName::Lstm, 0.25));
+    /// let error = Experiment::parse("", &["lables=1".into()]).unwrap_err();
+    /// assert!(error.to_string().contains("did you mean `labels`?"));
+    /// # Ok::<(), driftless::Error>(())
+    /// ```
+    pub fn parse(text: &str, replaced: &[String]) -> Result<Self> {
+        // Parsed by itself first, so that errors have the lines of the text.
+        config::parse::<Self>(text)?;
+        let mut settings: toml::Table = config::parse(text)?;
+        for setting in replaced {
+            settings.extend(replacement(setting)?);
+        }
+        let experiment: Self = config::parse(&settings.to_string())?;
+        experiment.check()?;
+        Ok(experiment)
+    }
+
+    /// Fails if a setting is out of its range.
+    pub fn check(&self) -> Result<()> {
+        let share = (0.0..=1.0).contains(&self.labels);
+        config::check("labels", self.labels, share, "a share from 0 to 1")?;
+        let counts = [
+            ("trajectories", self.trajectories),
+            ("particles", self.particles),
+            ("epochs", self.epochs as usize),
+            ("batch", self.batch),
+            ("crop", self.crop),
+        ];
+        for (key, count) in counts {
+            config::check(key, count, count > 0, "at least 1")?;
+        }
+        for (key, noise) in [("odometry-noise", self.odometry_noise), ("pixel-noise", self.pixel_noise)] {
+            config::check(key, noise, noise.is_finite() && noise >= 0.0, "0 or more, and finite")?;
+        }
+        Ok(())
+    }
+}
+
+/// `key=value` as a table of one key, which an experiment has.
+fn replacement(setting: &str) -> Result<toml::Table> {
+    let wrong = |problem: String| Error::setting(setting, problem);
+    let Some((key, value)) = setting.split_once('=') else {
+        return Err(wrong("is not of the form key=value".to_owned()));
+    };
+    let (key, value) = (key.trim(), value.trim());
+    let mut table = toml::Table::new();
+    let number = config::parse::<toml::Table>(&format!("value = {value}"))
+        .ok()
+        .and_then(|mut one| one.remove("value"));
+    table.insert(key.to_owned(), number.unwrap_or_else(|| toml::Value::String(value.to_owned())));
+    match config::parse::<Experiment>(&table.to_string()) {
+        Ok(_) => Ok(table),
+        Err(Error::Setting { problem, .. }) => Err(wrong(problem)),
+        Err(other) => Err(other),
     }
 }

@@ -1,0 +1,200 @@
+//! Teaching from the first epoch to the last, so that it can be cut off anywhere and taken up again.
+//!
+//! After each epoch a [`Session`] validates, keeps the best weights, and writes down all that is needed
+//! to go on. Every file appears whole or not at all, the checkpoint last: whatever of an epoch was
+//! written before it is written again, with the same bytes, when the epoch is taught again.
+
+mod checkpoint;
+mod config;
+mod folder;
+mod lock;
+mod observer;
+mod record;
+mod trained;
+
+pub use config::{DataFiles, RunConfig};
+pub use folder::RunFolder;
+pub use observer::{Observer, Outcome};
+pub use record::{EpochRecord, Validation};
+pub use trained::Trained;
+
+use super::{EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
+use crate::error::{Error, Result};
+use crate::parameters::Named;
+use checkpoint::Checkpoint;
+use driftless_world::evaluation::{About, Evaluation};
+use driftless_world::trajectory::Trajectory;
+
+/// Makes a method of its settings, for instance `methods::build`.
+pub type Build<'a> = &'a dyn Fn(&Experiment, &Scales) -> Result<Box<dyn Method>>;
+
+/// What a session teaches and examines with.
+pub struct Material {
+    /// To learn from.
+    pub training: TrainingSet,
+    /// To choose the best weights with; if there is none, the last are the best.
+    pub validation: Vec<Trajectory>,
+}
+
+/// A method being taught, and the folder that remembers it.
+pub struct Session {
+    folder: RunFolder,
+    config: RunConfig,
+    scales: Scales,
+    material: Material,
+    method: Box<dyn Method>,
+    records: Vec<EpochRecord>,
+}
+
+impl Session {
+    /// A new run in an empty folder: settings and scales are written, nothing is taught yet.
+    pub fn begin(folder: RunFolder, config: RunConfig, material: Material, build: Build) -> Result<Self> {
+        config.experiment.check()?;
+        folder.write_config(&config)?;
+        let scales = Scales::measure(&material.training)?;
+        folder.write_scales(&scales)?;
+        let method = build(&config.experiment, &scales)?;
+        Ok(Self { folder, config, scales, material, method, records: Vec::new() })
+    }
+
+    /// The run of a folder, as it was after the last epoch that was completed.
+    ///
+    /// Errors: settings, scales, log or checkpoint that are missing or damaged, and training data other
+    /// than those the run began with.
+    pub fn resume(folder: RunFolder, material: Material, build: Build) -> Result<Self> {
+        let config = folder.config()?;
+        let measured = Scales::measure(&material.training)?;
+        let scales = match folder.scales()? {
+            Some(scales) if scales != measured => {
+                return Err(
+                    folder.wrong("scales.json", "is not of these training data; a run goes on with its own")
+                );
+            }
+            Some(scales) => scales,
+            None => {
+                folder.write_scales(&measured)?;
+                measured
+            }
+        };
+        let mut method = build(&config.experiment, &scales)?;
+        let mut records = Vec::new();
+        if let Some(checkpoint) = folder.checkpoint()? {
+            method.restore(&checkpoint.parameters, Some(&checkpoint.memory))?;
+            records = folder.records(checkpoint.epoch)?;
+        }
+        folder.write_records(&records)?;
+        Ok(Self { folder, config, scales, material, method, records })
+    }
+
+    /// Teaches until all epochs are done, the observer wants to stop, or learning fails.
+    pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Outcome> {
+        let before = self.records.last().map_or(0.0, |record| record.seconds);
+        while self.epochs() < self.config.experiment.epochs {
+            if observer.wants_to_stop() {
+                return Ok(Outcome::Stopped { epoch: self.epochs() });
+            }
+            let report = self.method.train(self.epochs() + 1, &self.material.training)?;
+            let record = self.examined(&report, &mut || before + observer.seconds())?;
+            observer.epoch(&record);
+            let diverged = record.diverged.clone();
+            self.keep(record)?;
+            if let Some(why) = diverged {
+                return Ok(Outcome::Diverged {
+                    epoch: self.records.len() as u64,
+                    why,
+                    best: self.best().map(|best| best.epoch),
+                });
+            }
+        }
+        Ok(Outcome::Finished)
+    }
+
+    /// Epochs done.
+    pub fn epochs(&self) -> u64 {
+        self.records.last().map_or(0, |record| record.epoch)
+    }
+
+    /// Everything that was written down, epoch by epoch.
+    pub fn records(&self) -> &[EpochRecord] {
+        &self.records
+    }
+
+    /// The epoch whose weights are the best so far.
+    pub fn best(&self) -> Option<&EpochRecord> {
+        self.records.iter().rfind(|record| record.best)
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &RunConfig {
+        &self.config
+    }
+
+    /// What an epoch came to, validated unless it failed.
+    fn examined(&self, report: &EpochReport, seconds: &mut dyn FnMut() -> f64) -> Result<EpochRecord> {
+        let mut record = EpochRecord::of(report, self.records.last());
+        record.diverged = divergence(report).or_else(|| self.not_finite());
+        if record.diverged.is_none() {
+            record.validation = self.validated()?;
+            record.best = match (&record.validation, self.best().and_then(|best| best.validation.as_ref())) {
+                (Some(new), Some(old)) => new.is_better_than(old),
+                _ => true,
+            };
+        }
+        record.seconds = seconds();
+        Ok(record)
+    }
+
+    fn validated(&self) -> Result<Option<Validation>> {
+        if self.material.validation.is_empty() {
+            return Ok(None);
+        }
+        let Experiment { particles, seed, .. } = self.config.experiment;
+        let tracks = self.method.track(&self.material.validation, Tracking { particles, seed })?;
+        let evaluation = Evaluation::of(About::default(), self.scales.step_size, &tracks)?;
+        Ok(Some(Validation::of(&evaluation)))
+    }
+
+    fn not_finite(&self) -> Option<String> {
+        let finite = |tensor: &Named| tensor.values.iter().all(|value| value.is_finite());
+        let (parameters, memory) = (self.method.parameters(), self.method.memory());
+        let broken = parameters.iter().chain(&memory).find(|tensor| !finite(tensor))?;
+        Some(format!("{} is no longer finite", broken.name))
+    }
+
+    /// Writes an epoch down. The checkpoint comes last: an epoch without it is taught again.
+    fn keep(&mut self, record: EpochRecord) -> Result<()> {
+        let (best, failed, epoch) = (record.best, record.diverged.is_some(), record.epoch);
+        self.records.push(record);
+        self.folder.write_records(&self.records)?;
+        if failed {
+            return Ok(());
+        }
+        let parameters = self.method.parameters();
+        if best {
+            self.folder.write_best(&parameters, &self.config.experiment)?;
+        }
+        self.folder.write_checkpoint(&Checkpoint { epoch, parameters, memory: self.method.memory() })
+    }
+}
+
+/// Why an epoch's report means that learning has failed, if it does.
+fn divergence(report: &EpochReport) -> Option<String> {
+    if let Some((name, value)) = report.losses.iter().find(|(_, value)| !value.is_finite()) {
+        return Some(format!("the loss {name:?} became {value}"));
+    }
+    match (report.updates, report.skipped) {
+        (0, 0) => Some("no update was made: there is nothing to learn from".to_owned()),
+        (0, skipped) => {
+            Some(format!("all {skipped} updates were skipped, as losses or gradients were not finite"))
+        }
+        _ => None,
+    }
+}
+
+/// A problem of a file, in the library's error.
+fn problem(what: impl Into<String>) -> Error {
+    Error::File(driftless_world::Error::new(what))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! `checkpoint.safetensors`: all that a method needs to go on, and after which epoch.
+
+use crate::error::Result;
+use crate::parameters::Named;
+use crate::weights;
+use burn::tensor::DType;
+use std::path::Path;
+
+/// What such files call themselves.
+const KIND: &str = "checkpoint";
+const EPOCH: &str = "epoch";
+const PARAMETERS: &str = "parameters/";
+const MEMORY: &str = "memory/";
+
+/// The state of teaching after an epoch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// Epochs done.
+    pub epoch: u64,
+    /// What the method's parameters were.
+    pub parameters: Vec<Named>,
+    /// What else it remembered.
+    pub memory: Vec<Named>,
+}
+
+impl Checkpoint {
+    /// Writes a file, replacing an older one once the new one is complete.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let epoch = Named {
+            name: EPOCH.to_owned(),
+            shape: vec![1],
+            precision: DType::F64,
+            values: vec![self.epoch as f64],
+        };
+        let under = |prefix: &str, tensor: &Named| Named {
+            name: format!("{prefix}{}", tensor.name),
+            ..tensor.clone()
+        };
+        let parameters = self.parameters.iter().map(|tensor| under(PARAMETERS, tensor));
+        let memory = self.memory.iter().map(|tensor| under(MEMORY, tensor));
+        let all: Vec<Named> = std::iter::once(epoch).chain(parameters).chain(memory).collect();
+        weights::write(path, KIND, &all)
+    }
+
+    /// Reads what [`Checkpoint::write`] wrote; tensors may come in another order.
+    pub fn read(path: &Path) -> Result<Self> {
+        let all = weights::read(path, KIND)?;
+        let of = |prefix: &str| {
+            let tensor = |tensor: &Named| {
+                let name = tensor.name.strip_prefix(prefix)?.to_owned();
+                Some(Named { name, ..tensor.clone() })
+            };
+            all.iter().filter_map(tensor).collect()
+        };
+        let epoch = all.iter().find(|tensor| tensor.name == EPOCH).and_then(|tensor| tensor.values.first());
+        let wrong = || driftless_world::Error::new("does not say its epoch").in_file(path);
+        let epoch = *epoch.filter(|epoch| **epoch >= 1.0).ok_or_else(wrong)? as u64;
+        Ok(Self { epoch, parameters: of(PARAMETERS), memory: of(MEMORY) })
+    }
+}
