@@ -17,7 +17,7 @@
 //! - [`parameters`]: first values, and all of them by name. [`optimise`]: how they change;
 //!   [`weights`]: files of them. [`config`]: all of the above from a text file.
 //! - [`smooth`]: what is known of every state once everything has been seen; soft labels.
-//! - [`learn`]: methods that learn from episodes, behind one door.
+//! - [`learn`]: methods that learn from episodes, behind one door. [`methods`]: those there are.
 //! - [`nets`]: layers and encoders of the maze experiments. [`baseline`]: networks without a filter.
 //!
 //! Randomness is data: nothing here draws a number by itself. What is needed is drawn on the host
@@ -32,6 +32,7 @@ pub mod dropout;
 pub mod error;
 pub mod filter;
 pub mod learn;
+pub mod methods;
 pub mod model;
 pub mod nets;
 pub mod objective;

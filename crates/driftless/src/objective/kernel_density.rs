@@ -27,7 +27,7 @@ pub struct KernelDensity {
 
 impl KernelDensity {
     /// One step: truth [B, S], result [B, 1].
-    fn step(&self, belief: &Belief, truth: Tensor<2>, space: Space) -> Tensor<2> {
+    pub(crate) fn step(&self, belief: &Belief, truth: Tensor<2>, space: Space) -> Tensor<2> {
         let difference = space.difference(truth.unsqueeze_dim::<3>(1), belief.states.clone()); // [B, N, S]
         let squared = (difference / row(&self.scale, &belief.states)).square().sum_dim(2).squeeze_dim::<2>(2);
         -mixture(belief.weights.exp(), squared, self.bandwidth).log()

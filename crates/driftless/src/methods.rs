@@ -1,0 +1,45 @@
+//! The methods there are: what everyone compares with, as published.
+//!
+//! [`sdpf`] holds the semi-supervised filter and its supervised twin, as the paper states them and as
+//! the authors' code computes them; [`lstm`] the recurrent network.
+//!
+//! All see the crops and the noise that were drawn once before training, as in the authors' code (the
+//! paper does not speak of it). Statistics are those of [`Scales`], which looks at known poses only; the
+//! authors' code measures means, spreads, step sizes and the box on all training poses, hidden or not.
+
+mod density;
+mod filtering;
+mod learner;
+pub mod lstm;
+pub mod sdpf;
+mod tracking;
+mod updates;
+
+use crate::error::{Error, Result};
+use crate::learn::{Experiment, Method, MethodName, PresetName, Scales};
+
+/// The method of an experiment, not taught yet.
+pub fn build(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>> {
+    for (key, value) in [("particles", experiment.particles), ("batch", experiment.batch)] {
+        if value == 0 {
+            return Err(Error::setting(key, "must be at least 1, not 0"));
+        }
+    }
+    let labels = experiment.labels;
+    if !(0.0..=1.0).contains(&labels) {
+        return Err(Error::setting("labels", format!("must lie between 0 and 1, not {labels}")));
+    }
+    if labels == 0.0 && experiment.method != MethodName::Sdpf {
+        return Err(Error::setting("labels", "must be above 0: this method learns from labels alone"));
+    }
+    match (experiment.method, experiment.preset) {
+        (MethodName::Lstm, _) => Ok(Box::new(lstm::LstmMethod::new(experiment, scales))),
+        (MethodName::Sdpf | MethodName::Dpf, PresetName::Paper | PresetName::ReleasedCode) => {
+            Ok(sdpf::build(experiment, scales))
+        }
+        (method, preset) => {
+            let problem = format!("{preset:?} has no recipe for {method:?}");
+            Err(Error::setting("preset", problem))
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! A filter that learns from losses over whole rollouts, and tracks.
+
+use super::density::Mixture;
+use super::learner::Learner;
+use super::tracking::{episodes_at_once, in_batches, poses};
+use super::updates::{Figures, Tally, batches, epoch_seed, fixed_lessons, update_seed};
+use crate::batch::Batch;
+use crate::draws::{DrawSizes, Draws};
+use crate::error::Result;
+use crate::filter::{Filter, Rollout};
+use crate::learn::{EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
+use crate::model::{Measurement, Model};
+use crate::objective::WeightedSum;
+use crate::parameters::{Named, values, with_values};
+use crate::prior::Prior;
+use burn::tensor::{DType, Device, Tensor};
+use driftless_world::evaluation::Track;
+use driftless_world::labels::Lesson;
+use driftless_world::pose::Pose;
+use driftless_world::random::Random;
+use driftless_world::trajectory::Trajectory;
+
+/// Kernels of the belief's density are at least this many step sizes wide: that of the authors' loss.
+const LEAST_WIDTH: f64 = 0.2;
+/// Streams of a tracking seed beyond all numbers of episodes.
+const REGION_DRAWS: u64 = 1 << 40;
+
+/// A filter, what it learns from, and in which units: everything but the model.
+pub(super) struct Course<M: Model> {
+    pub filter: Filter,
+    pub prior: Prior,
+    pub objective: WeightedSum<M>,
+    pub scales: Scales,
+}
+
+impl<M: Model> Course<M>
+where
+    M::Measurement: Measurement<Observations = Tensor<5>>,
+{
+    fn run(&self, model: &M, batch: &Batch<Tensor<5>>, draws: &Draws) -> Rollout<M> {
+        self.filter.run(model, &self.prior, &batch.observations, &batch.actions, draws)
+    }
+
+    fn draws(&self, batch: &Batch<Tensor<5>>, particles: usize, seed: u64) -> Draws {
+        let [sequences, steps, action] = batch.actions.dims();
+        let uniforms = self.filter.resampler.uniforms(particles);
+        let sizes =
+            DrawSizes { batch: sequences, steps, particles, state: 3, noise: action.max(3), uniforms };
+        Draws::new(sizes, seed, &batch.actions.device(), batch.actions.dtype())
+    }
+
+    /// The weighted sum of losses over the lessons, `[1]`, and its figures; `seed` names everything random.
+    pub(super) fn loss(
+        &self,
+        model: &M,
+        lessons: &[Lesson],
+        particles: usize,
+        seed: u64,
+    ) -> Result<(Tensor<1>, Figures)> {
+        let device = Device::flex().autodiff();
+        let batch = Batch::of_images(lessons, &self.scales.pixels, &device, DType::F32)?;
+        let rollout = self.run(model, &batch, &self.draws(&batch, particles, seed).training());
+        let parts = self.objective.parts(model, &rollout, &batch);
+        let weighted =
+            self.objective.0.iter().zip(&parts).map(|((weight, _), (_, part))| part.clone() * *weight);
+        let whole = weighted.reduce(|sum, part| sum + part).expect("a course has an objective");
+        let mut losses = vec![("loss", number(&whole))];
+        losses.extend(parts.iter().map(|(name, part)| (*name, number(part))));
+        let sizes =
+            rollout.beliefs.iter().map(|belief| belief.weights.effective_sample_size().detach().mean());
+        let sizes: Vec<f64> = sizes.map(|mean| number(&mean)).collect();
+        let effective_sample_size = Some(sizes.iter().sum::<f64>() / sizes.len() as f64);
+        Ok((whole, Figures { losses, effective_sample_size }))
+    }
+
+    /// Tracks with a model without gradients.
+    pub(super) fn track(&self, model: &M, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>> {
+        let Tracking { particles, seed } = tracking;
+        in_batches(episodes, episodes_at_once(particles), |first, lessons, truths| {
+            let batch = Batch::of_images(lessons, &self.scales.pixels, &Device::flex(), DType::F32)?;
+            let draws = self.draws(&batch, particles, Random::stream(seed, first).bits());
+            let rollout = self.run(model, &batch, &draws);
+            let mut random = Random::stream(seed, REGION_DRAWS + first);
+            Ok(tracks(&rollout, truths, self.scales.step_size.map(|size| LEAST_WIDTH * size), &mut random))
+        })
+    }
+}
+
+/// What a rollout believed, beside the truth. Density and region are those of a mixture of kernels, at
+/// least `floor` wide, on the particles.
+fn tracks<M: Model>(
+    rollout: &Rollout<M>,
+    truths: Vec<Vec<Pose>>,
+    floor: [f64; 3],
+    random: &mut Random,
+) -> Vec<Track> {
+    let estimates = poses(&rollout.estimates().try_to_vec_as::<f64>().expect("estimates are numbers"));
+    let mut tracks = Vec::with_capacity(truths.len());
+    for (truth, estimate) in truths.into_iter().zip(estimates.chunks_exact(rollout.beliefs.len())) {
+        let (density, covered) = (Vec::with_capacity(truth.len()), Vec::with_capacity(truth.len()));
+        tracks.push(Track {
+            effective_sample_size: Some(Vec::with_capacity(truth.len())),
+            log_density: Some(density),
+            covered: Some(covered),
+            ..Track::new(truth, estimate.to_vec())
+        });
+    }
+    for (t, belief) in rollout.beliefs.iter().enumerate() {
+        let particles = belief.dims()[1];
+        let states = belief.states.try_to_vec_as::<f64>().expect("states are numbers");
+        let weights = belief.weights.exp().try_to_vec_as::<f64>().expect("weights are numbers");
+        let sizes = belief.weights.effective_sample_size().try_to_vec_as::<f64>().expect("sizes are numbers");
+        let rows = states.chunks_exact(3 * particles).zip(weights.chunks_exact(particles));
+        for ((track, size), (states, weights)) in tracks.iter_mut().zip(sizes).zip(rows) {
+            let (truth, mixture) = (track.truth[t], Mixture::new(states, weights, track.estimate[t], floor));
+            track.effective_sample_size.iter_mut().for_each(|sizes| sizes.push(size));
+            track.log_density.iter_mut().for_each(|logs| logs.push(mixture.log_density(truth)));
+            track.covered.iter_mut().for_each(|covered| covered.push(mixture.covers(truth, random)));
+        }
+    }
+    tracks
+}
+
+fn number(tensor: &Tensor<1>) -> f64 {
+    tensor.try_to_vec_as::<f64>().expect("a loss is a number")[0]
+}
+
+/// Makes a model with first weights on a device.
+pub(super) type Make<M> = Box<dyn Fn(&Device) -> M + Send>;
+
+/// A filter taught by batches of whole trajectories.
+pub(super) struct FilterMethod<M: Model> {
+    name: &'static str,
+    experiment: Experiment,
+    course: Course<M>,
+    make: Make<M>,
+    learner: Learner<M>,
+}
+
+impl<M: Model> FilterMethod<M> {
+    pub(super) fn new(name: &'static str, experiment: &Experiment, course: Course<M>, make: Make<M>) -> Self {
+        let learner = Learner::new(make(&Device::flex().autodiff()));
+        Self { name, experiment: experiment.clone(), course, make, learner }
+    }
+}
+
+impl<M: Model + Send> Method for FilterMethod<M>
+where
+    M::Measurement: Measurement<Observations = Tensor<5>>,
+{
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
+        let (lessons, seed) = (fixed_lessons(lessons)?, epoch_seed(self.experiment.seed, epoch));
+        let mut tally = Tally::default();
+        for (update, numbers) in batches(seed, lessons.len(), self.experiment.batch).iter().enumerate() {
+            let chosen: Vec<Lesson> = numbers.iter().map(|&number| lessons[number].clone()).collect();
+            let (particles, seed) = (self.experiment.particles, update_seed(seed, update));
+            let (loss, figures) = self.course.loss(self.learner.model(), &chosen, particles, seed)?;
+            tally.add(figures, &self.learner.step(&loss));
+        }
+        Ok(tally.report())
+    }
+
+    fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>> {
+        let model = with_values((self.make)(&Device::flex()), &values(self.learner.model()));
+        self.course.track(&model, episodes, tracking)
+    }
+
+    fn parameters(&self) -> Vec<Named> {
+        self.learner.parameters()
+    }
+
+    fn memory(&self) -> Vec<Named> {
+        self.learner.memory()
+    }
+
+    fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
+        self.learner.restore(parameters, memory)
+    }
+}

@@ -1,0 +1,119 @@
+//! A model and its optimiser, as one thing that learns and can be stopped and taken up.
+
+use crate::error::{Error, Result};
+use crate::optimise::{Adam, Optimiser, Report, Rule};
+use crate::parameters::{self, Named};
+use burn::module::Module;
+use burn::tensor::Tensor;
+
+/// Adam's rate in both authors' code; nothing is clipped.
+pub(super) const RATE: f64 = 3e-4;
+
+/// What the optimiser's numbers are called among a method's memory.
+const PREFIX: &str = "optimiser.";
+
+/// A model and its optimiser.
+pub(super) struct Learner<M: Module> {
+    /// Always there, but while a step takes it.
+    model: Option<M>,
+    optimiser: Optimiser,
+}
+
+impl<M: Module> Learner<M> {
+    /// A model that has not learned yet.
+    pub(super) fn new(model: M) -> Self {
+        Self { model: Some(model), optimiser: fresh() }
+    }
+
+    /// The model as it is now.
+    pub(super) fn model(&self) -> &M {
+        self.model.as_ref().expect("a step gives back the model it takes")
+    }
+
+    /// One update.
+    pub(super) fn step(&mut self, loss: &Tensor<1>) -> Report {
+        let model = self.model.take().expect("a step gives back the model it takes");
+        let (model, report) = self.optimiser.step(model, loss);
+        self.model = Some(model);
+        report
+    }
+
+    /// All parameters.
+    pub(super) fn parameters(&self) -> Vec<Named> {
+        parameters::values(self.model())
+    }
+
+    /// The optimiser's state, each name after `optimiser.`.
+    pub(super) fn memory(&self) -> Vec<Named> {
+        let state = self.optimiser.state().into_iter();
+        state.map(|part| Named { name: format!("{PREFIX}{}", part.name), ..part }).collect()
+    }
+
+    /// Takes back parameters, all of them, and memory; without it the optimiser begins anew.
+    pub(super) fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
+        for wanted in self.parameters() {
+            let found = parameters.iter().find(|given| given.name == wanted.name);
+            let problem = match found {
+                Some(given) if given.shape == wanted.shape => continue,
+                Some(given) => format!("has the shape {:?}, but {:?} is wanted", given.shape, wanted.shape),
+                None => "is missing".to_owned(),
+            };
+            return Err(Error::File(driftless_world::Error::new(problem).in_field(wanted.name)));
+        }
+        self.model = self.model.take().map(|model| parameters::with_values(model, parameters));
+        let part = |part: &Named| {
+            part.name.strip_prefix(PREFIX).map(|name| Named { name: name.to_owned(), ..part.clone() })
+        };
+        let state: Vec<Named> = memory.unwrap_or_default().iter().filter_map(part).collect();
+        self.optimiser = fresh().with_state(&state);
+        Ok(())
+    }
+}
+
+fn fresh() -> Optimiser {
+    Optimiser::new(Rule::Adam(Adam::default()), RATE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nets::Dense;
+    use crate::parameters::Init;
+    use burn::tensor::{DType, Device};
+
+    fn learner(seed: u64) -> Learner<Dense> {
+        Learner::new(Dense::new(2, 3, &mut Init::new(seed, &Device::flex().autodiff(), DType::F32)))
+    }
+
+    fn taught(learner: &mut Learner<Dense>, times: usize) {
+        for _ in 0..times {
+            let loss = (learner.model().weight.val() - 1.0).square().sum();
+            assert!(learner.step(&loss).skipped.is_none());
+        }
+    }
+
+    #[test]
+    fn taken_up_exactly() {
+        let (mut whole, mut half, mut other) = (learner(1), learner(1), learner(2));
+        taught(&mut whole, 5);
+        taught(&mut half, 2);
+        other.restore(&half.parameters(), Some(&half.memory())).unwrap();
+        taught(&mut other, 3);
+        assert_eq!(other.parameters(), whole.parameters());
+        assert_eq!(other.memory(), whole.memory());
+        other.restore(&half.parameters(), None).unwrap();
+        taught(&mut other, 3);
+        assert_ne!(other.parameters(), whole.parameters(), "the optimiser began anew");
+    }
+
+    #[test]
+    fn parameters_must_fit() {
+        let mut learner = learner(1);
+        let mut given = learner.parameters();
+        given[0].shape = vec![3, 2];
+        let message = learner.restore(&given, None).unwrap_err().to_string();
+        assert_eq!(message, "field weight: has the shape [3, 2], but [2, 3] is wanted");
+        let message = learner.restore(&given[..0], None).unwrap_err().to_string();
+        assert_eq!(message, "field weight: is missing");
+    }
+}

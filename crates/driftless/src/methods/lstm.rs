@@ -1,0 +1,101 @@
+//! The recurrent network that the papers compare with, taught from the same batches.
+
+use super::learner::Learner;
+use super::tracking::{in_batches, poses};
+use super::updates::{Figures, Tally, batches, epoch_seed, fixed_lessons, update_seed};
+use crate::baseline::{BaselinePlan, BaselineScales, CellKind, RecurrentBaseline};
+use crate::batch::{Batch, LabelMean};
+use crate::dropout::Phase;
+use crate::error::Result;
+use crate::learn::{EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
+use crate::nets::{ConvPlan, ImageEncoder};
+use crate::parameters::{Init, Named, values, with_values};
+use crate::space::Space;
+use burn::tensor::{DType, Device};
+use driftless_world::evaluation::Track;
+use driftless_world::labels::Lesson;
+use driftless_world::random::Random;
+use driftless_world::trajectory::Trajectory;
+
+/// Episodes tracked at once.
+const AT_ONCE: usize = 32;
+
+/// Two layers of 512 LSTM units over image features and odometry, taught by the squared error in step
+/// sizes at labelled steps, divided by the share of labels; Adam, 3e-4, nothing clipped. The first pose
+/// is not told. It has no belief: tracks have estimates only.
+pub struct LstmMethod {
+    experiment: Experiment,
+    scales: Scales,
+    learner: Learner<RecurrentBaseline<ImageEncoder>>,
+}
+
+impl LstmMethod {
+    /// Not taught yet.
+    pub fn new(experiment: &Experiment, scales: &Scales) -> Self {
+        let network = network(experiment.seed, scales, &Device::flex().autodiff());
+        Self { experiment: experiment.clone(), scales: scales.clone(), learner: Learner::new(network) }
+    }
+}
+
+fn network(seed: u64, scales: &Scales, device: &Device) -> RecurrentBaseline<ImageEncoder> {
+    let mut init = Init::new(Random::stream(seed, 0).bits(), device, DType::F32);
+    let encoder = ImageEncoder::new(ConvPlan::released(scales.pixels.shape()), &mut init);
+    let units = BaselineScales {
+        space: Space::SE2,
+        action_std: scales.action_std.to_vec(),
+        state_mean: scales.state_mean.to_vec(),
+        state_std: scales.state_std.to_vec(),
+        step: scales.step_size.to_vec(),
+    };
+    RecurrentBaseline::new(encoder, BaselinePlan::released(CellKind::Lstm), units, &mut init)
+}
+
+impl Method for LstmMethod {
+    fn name(&self) -> &'static str {
+        "lstm"
+    }
+
+    fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
+        let (lessons, seed) = (fixed_lessons(lessons)?, epoch_seed(self.experiment.seed, epoch));
+        let device = Device::flex().autodiff();
+        let mut tally = Tally::default();
+        for (update, numbers) in batches(seed, lessons.len(), self.experiment.batch).iter().enumerate() {
+            let chosen: Vec<Lesson> = numbers.iter().map(|&number| lessons[number].clone()).collect();
+            let batch = Batch::of_images(&chosen, &self.scales.pixels, &device, DType::F32)?;
+            let phase = Phase::Training { seed: update_seed(seed, update) };
+            let share = LabelMean::Share(self.experiment.labels);
+            let loss = self.learner.model().loss(&batch, None, share, phase);
+            let value = loss.try_to_vec_as::<f64>().expect("a loss is a number")[0];
+            let figures = Figures { losses: vec![("loss", value)], effective_sample_size: None };
+            tally.add(figures, &self.learner.step(&loss));
+        }
+        Ok(tally.report())
+    }
+
+    fn track(&self, episodes: &[Trajectory], _: Tracking) -> Result<Vec<Track>> {
+        let device = Device::flex();
+        let fresh = network(self.experiment.seed, &self.scales, &device);
+        let network = with_values(fresh, &values(self.learner.model()));
+        in_batches(episodes, AT_ONCE, |_, lessons, truths| {
+            let batch = Batch::of_images(lessons, &self.scales.pixels, &device, DType::F32)?;
+            let said = network.estimates(&batch.observations, &batch.actions, None, Phase::Evaluation);
+            let said = Space::SE2.wrap(said).try_to_vec_as::<f64>().expect("estimates are numbers");
+            let estimates = poses(&said);
+            let steps = batch.actions.dims()[1];
+            let pairs = truths.into_iter().zip(estimates.chunks_exact(steps));
+            Ok(pairs.map(|(truth, estimate)| Track::new(truth, estimate.to_vec())).collect())
+        })
+    }
+
+    fn parameters(&self) -> Vec<Named> {
+        self.learner.parameters()
+    }
+
+    fn memory(&self) -> Vec<Named> {
+        self.learner.memory()
+    }
+
+    fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
+        self.learner.restore(parameters, memory)
+    }
+}

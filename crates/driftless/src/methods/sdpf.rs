@@ -1,0 +1,206 @@
+//! The semi-supervised filter and its supervised twin: as the paper states them, as the code computes them.
+
+use super::filtering::{Course, FilterMethod};
+use crate::batch::LabelMean;
+use crate::filter::Filter;
+use crate::learn::{Experiment, Method, MethodName, PresetName, Scales};
+use crate::model::{
+    ActionTransformer, ActionTransformerConfig, FeatureMatch, GaussianMotion, GivenOdometry, Model,
+    StateSpace,
+};
+use crate::nets::{Activation, ConvPlan, ImageDecoder, ImageEncoder, PoseEncoder, StateFeatures};
+use crate::objective::{
+    Autoencoding, KernelDensity, Objective, PseudoLikelihood, Reconstruction, SquaredError, WeightedSum,
+};
+use crate::parameters::Init;
+use crate::prior::Prior;
+use crate::resample::{Resampler, Scheme, Truncate, WhenBelow};
+use crate::space::Space;
+use burn::tensor::{DType, Device};
+use driftless_world::random::Random;
+
+mod short;
+
+type Match = FeatureMatch<ImageEncoder, PoseEncoder>;
+type Given = StateSpace<GaussianMotion<GivenOdometry>, Match>;
+type Learned = StateSpace<GaussianMotion<ActionTransformer>, Match>;
+
+/// Standard deviations of the process noise, in units of the maze and radians.
+pub const PROCESS_NOISE: [f64; 3] = [20.0, 20.0, 0.5];
+/// Steps in a block, L; a shorter sequence is one block.
+pub const BLOCK: usize = 20;
+
+/// What the paper and the authors' code decide differently, besides the pseudo-likelihood, whose choices
+/// are [`PseudoLikelihood::paper`] and [`PseudoLikelihood::released`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choices {
+    /// Resampling only below this share of N effective particles, multinomial and seen by the gradient;
+    /// otherwise at every step, systematic, and the gradient stops there.
+    pub threshold: Option<f64>,
+    /// Whether the motion's displacement is learned; otherwise odometry is taken as given.
+    pub learned_motion: bool,
+    /// The share of features that dropout keeps.
+    pub keep: f64,
+    /// Whether labels teach by the density of particles around them; otherwise by the squared error.
+    pub kernel_density: bool,
+    /// Weight of the loss at labels.
+    pub labels: f64,
+    /// Weight of -Q.
+    pub paths: f64,
+    /// Weight of the autoencoder's loss.
+    pub reconstruction: f64,
+}
+
+impl Choices {
+    /// As the paper states it: λ₁ = 10, λ₂ = 0.01. N_thres has no value there and is N / 2 here; the
+    /// action transformer's widths are those of DPF's learned odometry.
+    pub const PAPER: Self = Self {
+        threshold: Some(0.5),
+        learned_motion: true,
+        keep: 1.0,
+        kernel_density: false,
+        labels: 10.0,
+        paths: 0.01,
+        reconstruction: 0.0,
+    };
+
+    /// As the authors' code computes it.
+    pub const RELEASED: Self = Self {
+        threshold: None,
+        learned_motion: false,
+        keep: 0.3,
+        kernel_density: true,
+        labels: 10.0,
+        paths: 0.01,
+        reconstruction: 200.0,
+    };
+
+    /// The choices of an experiment. The supervised twin has the loss at labels alone. The code does the
+    /// same where all steps are labelled; without the autoencoder it weights that loss by 1. Where none
+    /// is, there is no such loss.
+    pub fn of(experiment: &Experiment) -> Self {
+        let released = experiment.preset == PresetName::ReleasedCode;
+        let choices = if released { Self::RELEASED } else { Self::PAPER };
+        let labels = if experiment.labels > 0.0 { choices.labels } else { 0.0 };
+        if experiment.method == MethodName::Dpf || released && experiment.labels >= 1.0 {
+            let labels = if released { 1.0 } else { labels };
+            return Self { labels, paths: 0.0, reconstruction: 0.0, ..choices };
+        }
+        Self { labels, ..choices }
+    }
+
+    fn resampler(&self) -> Box<dyn Resampler> {
+        match self.threshold {
+            Some(fraction) => Box::new(WhenBelow { fraction, inner: Box::new(Scheme::Multinomial) }),
+            None => Box::new(Truncate(Box::new(Scheme::Systematic))),
+        }
+    }
+
+    /// The losses that need nothing of the model but that it filters.
+    fn losses<M: Model>(
+        &self,
+        experiment: &Experiment,
+        scales: &Scales,
+    ) -> Vec<(f64, Box<dyn Objective<M>>)> {
+        let mut parts: Vec<(f64, Box<dyn Objective<M>>)> = Vec::new();
+        let scale = scales.step_size.to_vec();
+        if self.labels > 0.0 && self.kernel_density {
+            let over = LabelMean::Share(experiment.labels);
+            parts.push((self.labels, Box::new(KernelDensity { scale, bandwidth: 0.2, over })));
+        } else if self.labels > 0.0 {
+            parts.push((self.labels, Box::new(SquaredError { scale, over: LabelMean::Known })));
+        }
+        if self.paths > 0.0 {
+            parts.push((self.paths, Box::new(short::ShortToo(self.pseudo_likelihood(scales)))));
+        }
+        parts
+    }
+
+    fn pseudo_likelihood(&self, scales: &Scales) -> PseudoLikelihood {
+        let prior = prior(scales);
+        match (self.threshold, &prior) {
+            (None, Prior::Uniform { low, high }) => {
+                let volume: f64 = low.iter().zip(high).map(|(low, high)| (high - low).ln()).sum();
+                PseudoLikelihood::released(BLOCK, -volume)
+            }
+            _ => PseudoLikelihood::paper(BLOCK, prior),
+        }
+    }
+
+    fn course<M: Model>(&self, objective: WeightedSum<M>, scales: &Scales) -> Course<M> {
+        let filter = Filter::new(Space::SE2, self.resampler());
+        Course { filter, prior: prior(scales), objective, scales: scales.clone() }
+    }
+
+    fn plan(&self, scales: &Scales) -> ConvPlan {
+        ConvPlan { keep: self.keep, ..ConvPlan::released(scales.pixels.shape()) }
+    }
+
+    fn measurement(&self, scales: &Scales, init: &mut Init) -> Match {
+        let features = StateFeatures::new(Space::SE2, scales.state_mean.to_vec(), scales.state_std.to_vec());
+        let observation = ImageEncoder::new(self.plan(scales), init);
+        FeatureMatch::new(observation, PoseEncoder::new(features, &PoseEncoder::RELEASED, init))
+    }
+}
+
+/// Uniform over the box of known poses. A side without extent, as where no pose is known, has ten steps to
+/// either end, so that its density exists.
+pub(super) fn prior(scales: &Scales) -> Prior {
+    let extent = |k: usize| {
+        let (low, high, reach) = (scales.low[k], scales.high[k], 10.0 * scales.step_size[k]);
+        if high > low { (low, high) } else { (low - reach, high + reach) }
+    };
+    let (low, high) = [0, 1, 2].map(extent).into_iter().unzip();
+    Prior::Uniform { low, high }
+}
+
+fn init(seed: u64, device: &Device) -> Init {
+    Init::new(Random::stream(seed, 0).bits(), device, DType::F32)
+}
+
+fn given(choices: Choices, scales: &Scales, init: &mut Init) -> Given {
+    let transition = GaussianMotion::new(GivenOdometry::default(), PROCESS_NOISE.to_vec(), Space::SE2);
+    StateSpace { transition, measurement: choices.measurement(scales, init) }
+}
+
+fn learned(choices: Choices, scales: &Scales, init: &mut Init) -> Learned {
+    let config = ActionTransformerConfig {
+        hidden: vec![128; 3],
+        space: Space::SE2,
+        state_mean: scales.state_mean.to_vec(),
+        state_std: scales.state_std.to_vec(),
+        action_std: scales.action_std.to_vec(),
+        step_size: scales.step_size.to_vec(),
+    };
+    let measurement = choices.measurement(scales, init);
+    let transition =
+        GaussianMotion::new(ActionTransformer::new(config, init), PROCESS_NOISE.to_vec(), Space::SE2);
+    StateSpace { transition, measurement }
+}
+
+/// The filter of an experiment, not taught yet.
+pub(super) fn build(experiment: &Experiment, scales: &Scales) -> Box<dyn Method> {
+    let choices = Choices::of(experiment);
+    let name = if experiment.method == MethodName::Dpf { "dpf" } else { "sdpf" };
+    let (seed, own) = (experiment.seed, scales.clone());
+    if choices.reconstruction > 0.0 {
+        let mut parts = choices.losses(experiment, scales);
+        parts.push((choices.reconstruction, Box::new(Reconstruction)));
+        let make = move |device: &Device| {
+            let mut init = init(seed, device);
+            let model = given(choices, &own, &mut init);
+            let decoder = ImageDecoder::new(choices.plan(&own), Activation::Relu, &mut init);
+            Autoencoding { model, decoder }
+        };
+        let course = choices.course(WeightedSum(parts), scales);
+        return Box::new(FilterMethod::new(name, experiment, course, Box::new(make)));
+    }
+    if choices.learned_motion {
+        let make = move |device: &Device| learned(choices, &own, &mut init(seed, device));
+        let course = choices.course(WeightedSum(choices.losses(experiment, scales)), scales);
+        return Box::new(FilterMethod::new(name, experiment, course, Box::new(make)));
+    }
+    let make = move |device: &Device| given(choices, &own, &mut init(seed, device));
+    let course = choices.course(WeightedSum(choices.losses(experiment, scales)), scales);
+    Box::new(FilterMethod::new(name, experiment, course, Box::new(make)))
+}
