@@ -6,18 +6,20 @@
 //! covariances are those of the model linearised along it (Laplace's approximation without second
 //! derivatives of f).
 
+mod bridge;
 mod dense;
 mod gauss_newton;
 mod odometry;
 mod reckoning;
 mod tridiagonal;
 
+pub use bridge::{Bridge, Link};
 pub use dense::Matrix;
 pub use odometry::{Odometry, SoftLabels, soft_labels};
 
 use crate::space::Space;
 use std::fmt;
-use tridiagonal::Eliminated;
+use tridiagonal::{Eliminated, Tridiagonal};
 
 /// How a state of S numbers moves, f and Q.
 pub trait Dynamics {
@@ -88,7 +90,11 @@ pub struct Posterior {
     pub cross: Vec<Matrix>,
     /// Whether the search ended at a maximum. If not, the path is the best one found.
     pub converged: bool,
+    /// log p(labels | actions), nothing being known of the first state but its prior, and all states in
+    /// between integrated out (linearised: Laplace's approximation). What a noise is to be judged by.
+    pub log_evidence: f64,
     exact: Vec<bool>,
+    system: Tridiagonal,
     eliminated: Eliminated,
 }
 

@@ -142,6 +142,11 @@ impl Cholesky {
         Matrix::from_fn(self.0.size, |i, j| 0.5 * (inverse.at(i, j) + inverse.at(j, i)))
     }
 
+    /// L.
+    pub(crate) fn lower(&self) -> &Matrix {
+        &self.0
+    }
+
     /// log |L Lᵀ| / 2.
     pub(crate) fn half_log_determinant(&self) -> f64 {
         (0..self.0.size).map(|i| self.0.at(i, i).ln()).sum()

@@ -3,6 +3,7 @@
 use super::dense::Matrix;
 use super::tridiagonal::Tridiagonal;
 use super::{Chain, ChainError, Dynamics, Posterior, difference};
+use std::f64::consts::TAU;
 
 /// More than ever seen to be needed: odometry converges within ten.
 const MOST_STEPS: usize = 100;
@@ -32,13 +33,40 @@ pub(super) fn search<D: Dynamics>(
     for state in &mut path {
         space.wrap_numbers(state);
     }
-    let eliminated = linearised(chain, &path).eliminate().map_err(undetermined)?;
+    let system = linearised(chain, &path);
+    let eliminated = system.eliminate().map_err(undetermined)?;
     let (mut covariance, cross) = eliminated.covariances();
     let exact: Vec<bool> = (0..path.len()).map(|t| chain.is_exact(t)).collect();
     for (covariance, _) in covariance.iter_mut().zip(&exact).filter(|(_, exact)| **exact) {
         *covariance = Matrix::zeros(covariance.size());
     }
-    Ok(Posterior { space, mean: path, covariance, cross, converged, exact, eliminated })
+    let log_evidence = factors(chain) - cost(chain, &path) - eliminated.half_log_determinant();
+    Ok(Posterior { space, mean: path, covariance, cross, converged, log_evidence, exact, system, eliminated })
+}
+
+/// The constants of all densities multiplied, -½ Σ log |2π Σ|, and that of the integral over the states
+/// that are not exact, ½ S log 2π each; an exact label's unit block adds nothing to log |H|.
+fn factors<D: Dynamics>(chain: &Chain<'_, D>) -> f64 {
+    let constant = |covariance: &Matrix| {
+        let factor = covariance.cholesky(0.0).expect("covariances were checked");
+        factor.half_log_determinant() + 0.5 * covariance.size() as f64 * TAU.ln()
+    };
+    let size =
+        (0..chain.labels.len()).find_map(|t| chain.known(t).next()).map_or(0, |label| label.state.len());
+    let mut sum = 0.0;
+    for t in 0..chain.actions.len() {
+        let exact = chain.is_exact(t);
+        for label in chain.known(t).filter(|_| !exact) {
+            sum -= label.covariance.as_ref().map_or(0.0, constant);
+        }
+        if t > 0 {
+            sum -= constant(&chain.dynamics.noise(&chain.actions[t]));
+        }
+        if !exact {
+            sum += 0.5 * size as f64 * TAU.ln();
+        }
+    }
+    sum
 }
 
 /// δᵀ H_tt δ < ENOUGH² at every step.

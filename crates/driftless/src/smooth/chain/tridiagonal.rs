@@ -3,7 +3,7 @@
 use super::dense::{Cholesky, Matrix};
 
 /// Pivots of less than this share of their entry are rounding, not information.
-const LEAST_PIVOT: f64 = 1e-13;
+pub(super) const LEAST_PIVOT: f64 = 1e-13;
 
 /// A quadratic ½ xᵀ H x - bᵀ x over T blocks, H symmetric and block-tridiagonal.
 #[derive(Clone, Debug)]
@@ -60,6 +60,11 @@ impl Tridiagonal {
 }
 
 impl Eliminated {
+    /// log |H| / 2.
+    pub(super) fn half_log_determinant(&self) -> f64 {
+        self.pivots.iter().map(Cholesky::half_log_determinant).sum()
+    }
+
     /// The mean H⁻¹ b.
     pub(super) fn mean(&self) -> Vec<Vec<f64>> {
         self.backwards(|t| self.offsets[t].clone())
