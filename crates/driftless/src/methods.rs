@@ -1,12 +1,13 @@
-//! The methods there are: what everyone compares with, as published.
+//! The methods there are: ours, and what everyone compares with, as published.
 //!
-//! [`sdpf`] holds the semi-supervised filter and its supervised twin, as the paper states them and as
+//! [`AnchoredEm`] learns between labels: the preset `driftless`. [`sdpf`] holds the semi-supervised filter and its supervised twin, as the paper states them and as
 //! the authors' code computes them; [`lstm`] the recurrent network.
 //!
-//! All see the crops and the noise that were drawn once before training, as in the authors' code (the
+//! The published ones see the crops and the noise that were drawn once before training, as in the authors' code (the
 //! paper does not speak of it). Statistics are those of [`Scales`], which looks at known poses only; the
 //! authors' code measures means, spreads, step sizes and the box on all training poses, hidden or not.
 
+mod anchored;
 mod density;
 mod filtering;
 mod learner;
@@ -14,6 +15,8 @@ pub mod lstm;
 pub mod sdpf;
 mod tracking;
 mod updates;
+
+pub use anchored::AnchoredEm;
 
 use crate::error::{Error, Result};
 use crate::learn::{Experiment, Method, MethodName, PresetName, Scales};
@@ -34,6 +37,7 @@ pub fn build(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>
     }
     match (experiment.method, experiment.preset) {
         (MethodName::Lstm, _) => Ok(Box::new(lstm::LstmMethod::new(experiment, scales))),
+        (MethodName::Sdpf, PresetName::Driftless) => Ok(Box::new(AnchoredEm::new(experiment, scales)?)),
         (MethodName::Sdpf | MethodName::Dpf, PresetName::Paper | PresetName::ReleasedCode) => {
             Ok(sdpf::build(experiment, scales))
         }

@@ -9,6 +9,7 @@ pub mod matching;
 pub mod motion;
 pub mod proposer;
 mod reading;
+mod sharp_match;
 
 pub use likelihood_network::{LikelihoodNetwork, LikelihoodWidths};
 pub use matching::{Encoder, FeatureMatch, Screen, StateEncoder};
@@ -16,6 +17,7 @@ pub use motion::{ActionSampler, ActionSamplerConfig, ActionTransformer, ActionTr
 pub use motion::{GaussianMotion, GivenOdometry, Motion, Shift, per_particle};
 pub use proposer::{ParticleProposer, Proposer, StateBox, WithProposer};
 pub use reading::GaussianReading;
+pub use sharp_match::SharpMatch;
 
 use crate::dropout::Phase;
 use burn::module::{Module, ModuleDisplay};

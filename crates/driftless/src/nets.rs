@@ -8,6 +8,8 @@ pub mod conv;
 pub mod decoder;
 pub mod dense;
 pub mod image;
+pub mod place;
+pub mod projected;
 pub mod state;
 pub mod vector;
 
@@ -15,5 +17,7 @@ pub use conv::{Conv, Deconv};
 pub use decoder::ImageDecoder;
 pub use dense::{Activation, Dense, Mlp};
 pub use image::{ConvPlan, ImageEncoder};
+pub use place::{PlaceEncoder, Waves};
+pub use projected::Projected;
 pub use state::{PoseEncoder, StateFeatures};
 pub use vector::VectorEncoder;

@@ -107,7 +107,7 @@ pub fn log_match(states: Tensor<3>, seen: Tensor<3>, epsilon: f64) -> Tensor<2> 
 }
 
 /// x / √max(Σ x², 1e-12), over the last dimension.
-fn unit(features: Tensor<3>) -> Tensor<3> {
+pub(super) fn unit(features: Tensor<3>) -> Tensor<3> {
     // A common factor does not matter, so the gradient need not know of this one, which keeps
     // squares of large features representable; small ones are left alone because of the limit.
     let large = features.clone().detach().abs().max_dim(2).clamp_min(1.0); // [B, ·, 1]

@@ -1,0 +1,102 @@
+//! Weighted poses on plain numbers, and what they say of the truth.
+
+use driftless_world::pose::{Pose, wrap};
+use std::f64::consts::TAU;
+
+/// χ² of three degrees of freedom within which 90 % lie.
+const NINETY: f64 = 6.251_388_631_170_325;
+
+/// A belief: poses and weights that sum to 1.
+#[derive(Clone, Debug)]
+pub struct Cloud {
+    pub poses: Vec<[f64; 3]>,
+    pub weights: Vec<f64>,
+}
+
+impl Cloud {
+    /// 1 / Σ w².
+    pub fn effective_sample_size(&self) -> f64 {
+        self.weights.iter().map(|w| w * w).sum::<f64>().recip()
+    }
+
+    /// The weighted mean; the heading's is circular.
+    pub fn mean(&self) -> Pose {
+        let sum = |term: &dyn Fn(&[f64; 3]) -> f64| -> f64 {
+            self.poses.iter().zip(&self.weights).map(|(pose, weight)| weight * term(pose)).sum()
+        };
+        let heading = sum(&|p| p[2].sin()).atan2(sum(&|p| p[2].cos()));
+        Pose::new(sum(&|p| p[0]), sum(&|p| p[1]), heading)
+    }
+
+    /// log Σ w N(truth; pose, kernel²): a mixture of Gaussian kernels, because beliefs have many modes.
+    /// At least -1000.
+    pub fn log_density(&self, truth: Pose, kernel: [f64; 3]) -> f64 {
+        let constant: f64 = kernel.iter().map(|std| std.ln() + 0.5 * TAU.ln()).sum();
+        let density = |(pose, weight): (&[f64; 3], &f64)| {
+            let apart = [truth.x - pose[0], truth.y - pose[1], wrap(truth.heading - pose[2])];
+            let square: f64 = (0..3).map(|k| (apart[k] / kernel[k]).powi(2)).sum();
+            weight * (-0.5 * square).exp()
+        };
+        let sum: f64 = self.poses.iter().zip(&self.weights).map(density).sum();
+        (sum.ln() - constant).max(-1000.0)
+    }
+
+    /// Whether the truth is in the 90 % ellipsoid of the Gaussian with the belief's mean and covariance,
+    /// the kernel's added.
+    pub fn covers(&self, truth: Pose, kernel: [f64; 3]) -> bool {
+        let mean = self.mean();
+        let mut spread = [[0.0; 3]; 3];
+        for (pose, weight) in self.poses.iter().zip(&self.weights) {
+            let apart = [pose[0] - mean.x, pose[1] - mean.y, wrap(pose[2] - mean.heading)];
+            (0..9).for_each(|k| spread[k / 3][k % 3] += weight * apart[k / 3] * apart[k % 3]);
+        }
+        (0..3).for_each(|k| spread[k][k] += kernel[k].powi(2));
+        let far = [truth.x - mean.x, truth.y - mean.y, wrap(truth.heading - mean.heading)];
+        mahalanobis(&spread, far) <= NINETY
+    }
+}
+
+/// xᵀ A⁻¹ x by elimination; A is positive definite.
+fn mahalanobis(a: &[[f64; 3]; 3], mut x: [f64; 3]) -> f64 {
+    let (mut a, mut sum) = (*a, 0.0);
+    for k in 0..3 {
+        sum += x[k] * x[k] / a[k][k];
+        for i in k + 1..3 {
+            let factor = a[i][k] / a[k][k];
+            x[i] -= factor * x[k];
+            (k..3).for_each(|j| a[i][j] -= factor * a[k][j]);
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        let cloud = Cloud { poses: vec![[0.0, 1.0, 3.1], [4.0, 1.0, -3.1]], weights: vec![0.25, 0.75] };
+        assert_eq!(cloud.effective_sample_size(), 1.6);
+        let mean = cloud.mean();
+        assert_eq!((mean.x, mean.y), (3.0, 1.0));
+        assert!(wrap(mean.heading - (-3.1 - 0.02)).abs() < 0.01, "{mean:?}"); // towards the heavier
+        // The first kernel counts alone: log 0.25 - log (2π)^1.5 - 3 log 0.1 - ½ (0.1 / 0.1)².
+        let found = cloud.log_density(Pose::new(0.1, 1.0, 3.1), [0.1; 3]);
+        let expected = 0.25_f64.ln() - 1.5 * TAU.ln() - 3.0 * 0.1_f64.ln() - 0.5;
+        assert!((found - expected).abs() < 1e-10);
+        assert_eq!(cloud.log_density(Pose::new(1e9, 0.0, 0.0), [0.1; 3]), -1000.0);
+        // Along y there is the kernel alone: √6.25 of them is the edge.
+        assert!(cloud.covers(Pose::new(3.0, 1.249, mean.heading), [0.1; 3]));
+        assert!(!cloud.covers(Pose::new(3.0, 1.251, mean.heading), [0.1; 3]));
+    }
+
+    /// A = [[4, 2, 0], [2, 3, 0], [0, 0, 5]], x = (2, 1, 5): by hand 1 + 0 + 5.
+    #[test]
+    fn distances() {
+        assert!(
+            (mahalanobis(&[[4.0, 2.0, 0.0], [2.0, 3.0, 0.0], [0.0, 0.0, 5.0]], [2.0, 1.0, 5.0]) - 6.0).abs()
+                < 1e-12
+        );
+    }
+}

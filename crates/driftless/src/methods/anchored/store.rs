@@ -1,0 +1,74 @@
+//! The method as plain numbers, and back.
+
+use super::AnchoredEm;
+use crate::error::{Error, Result};
+use crate::parameters::{self, Named};
+use burn::tensor::DType;
+
+const TEMPER: &str = "filter.temper";
+const NOISE: &str = "filter.noise";
+const LENGTHS: &str = "paths.lengths";
+const POSES: &str = "paths.poses";
+const SIZE: &str = "paths.effective_sample_size";
+
+fn named(name: &str, values: Vec<f64>) -> Named {
+    Named { name: name.to_owned(), shape: vec![values.len()], precision: DType::F64, values }
+}
+
+fn find<'a>(all: &'a [Named], name: &str) -> Result<&'a [f64]> {
+    let found = all.iter().find(|part| part.name == name);
+    found.map(|part| &part.values[..]).ok_or_else(|| Error::setting(name, "is missing"))
+}
+
+impl AnchoredEm {
+    /// The network, and the two settings of the filter that were learned.
+    pub(super) fn stored_parameters(&self) -> Vec<Named> {
+        let mut all = parameters::values(&self.matcher);
+        all.extend([named(TEMPER, vec![self.temper]), named(NOISE, self.noise.to_vec())]);
+        all
+    }
+
+    /// The optimiser's state, and the paths drawn last.
+    pub(super) fn stored_memory(&self) -> Vec<Named> {
+        let mut all = self.optimiser.state();
+        all.push(named(LENGTHS, self.drawn.iter().map(|path| path.len() as f64).collect()));
+        all.push(named(POSES, self.drawn.iter().flatten().flatten().flatten().copied().collect()));
+        all.push(named(SIZE, vec![self.effective_sample_size]));
+        all
+    }
+
+    pub(super) fn take_back(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
+        for own in parameters::values(&self.matcher) {
+            let given = parameters.iter().find(|part| part.name == own.name);
+            if given.is_none_or(|given| given.shape != own.shape) {
+                return Err(Error::setting(own.name, format!("is missing, or not of shape {:?}", own.shape)));
+            }
+        }
+        let (temper, noise) = (find(parameters, TEMPER)?, find(parameters, NOISE)?);
+        let valid = |values: &[f64]| values.iter().all(|&x| x.is_finite() && x >= 0.0);
+        if temper.len() != 1
+            || noise.len() != 3
+            || !valid(temper)
+            || !valid(noise)
+            || noise[0] * noise[1] == 0.0
+        {
+            return Err(Error::setting(TEMPER, "and the noise must be positive numbers"));
+        }
+        self.matcher = parameters::with_values(self.matcher.clone(), parameters);
+        (self.temper, self.noise) = (temper[0], [noise[0], noise[1], noise[2]]);
+        (self.bridges, self.drawn) = (None, Vec::new());
+        let Some(memory) = memory else { return Ok(()) };
+        self.optimiser = self.optimiser.clone().with_state(memory);
+        self.effective_sample_size = find(memory, SIZE)?.first().copied().unwrap_or(0.0);
+        let (lengths, poses) = (find(memory, LENGTHS)?, find(memory, POSES)?);
+        let steps = lengths.iter().sum::<f64>() as usize;
+        let each = poses.len() / 3 / steps.max(1);
+        if each * 3 * steps != poses.len() {
+            return Err(Error::setting(POSES, "does not fit the lengths of the paths"));
+        }
+        let mut poses = poses.chunks_exact(3).map(|pose| [pose[0], pose[1], pose[2]]);
+        let mut step = || poses.by_ref().take(each).collect::<Vec<_>>();
+        self.drawn = lengths.iter().map(|&length| (0..length as usize).map(|_| step()).collect()).collect();
+        Ok(())
+    }
+}

@@ -1,0 +1,103 @@
+//! Features of places fine enough to tell a step from the next: waves of several lengths.
+
+use super::dense::{Activation, Mlp};
+use crate::model::StateEncoder;
+use crate::parameters::Init;
+use crate::prior::row;
+use burn::module::Module;
+use burn::tensor::Tensor;
+use std::f64::consts::PI;
+
+/// Poses as waves (Tancik et al. 2020): z = (p - centre) / extent for x and y, sin and cos of
+/// π 2ᵏ z for k = 0, 1, …, octaves - 1, and cos and sin of θ and of 2 θ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waves {
+    centre: [f64; 2],
+    extent: f64,
+    octaves: usize,
+}
+
+impl Waves {
+    /// Waves around `centre`, the longest of which is twice the `extent`.
+    ///
+    /// # Panics
+    /// If the extent is not positive and finite.
+    pub fn new(centre: [f64; 2], extent: f64, octaves: usize) -> Self {
+        assert!(extent > 0.0 && extent.is_finite(), "the extent must be positive: {extent}");
+        Self { centre, extent, octaves }
+    }
+
+    /// How many features a pose has.
+    pub fn count(&self) -> usize {
+        6 + 4 * self.octaves
+    }
+
+    /// [B, N, 3] → [B, N, count].
+    pub fn of(&self, poses: &Tensor<3>) -> Tensor<3> {
+        let heading = poses.clone().slice_dim(2, 2..3);
+        let place = (poses.clone().slice_dim(2, 0..2) - row(&self.centre, poses)) * (1.0 / self.extent);
+        let twice = heading.clone() * 2.0;
+        let mut parts = vec![place.clone(), heading.clone().cos(), heading.sin()];
+        parts.extend([twice.clone().cos(), twice.sin()]);
+        for octave in 0..self.octaves {
+            let angle = place.clone() * (PI * 2.0_f64.powi(octave as i32));
+            parts.extend([angle.clone().sin(), angle.cos()]);
+        }
+        Tensor::cat(parts, 2)
+    }
+}
+
+/// Layers on [`Waves`], with ReLU between them and none after the last: features of any sign.
+///
+/// ```
+/// use burn::tensor::{DType, Device, Tensor};
+/// use driftless::model::StateEncoder;
+/// use driftless::nets::{PlaceEncoder, Waves};
+/// use driftless::parameters::Init;
+///
+/// let mut init = Init::new(1, &Device::flex(), DType::F32);
+/// let encoder = PlaceEncoder::new(Waves::new([500.0, 250.0], 1000.0, 5), &[128, 128, 128], &mut init);
+/// assert_eq!(encoder.encode(Tensor::zeros([2, 7, 3], &Device::flex())).dims(), [2, 7, 128]);
+/// ```
+#[derive(Module, Debug)]
+pub struct PlaceEncoder {
+    /// From waves to features.
+    pub mlp: Mlp,
+    #[module(skip)]
+    waves: Waves,
+}
+
+impl PlaceEncoder {
+    /// One layer for each of `widths`, the last of them E.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn new(waves: Waves, widths: &[usize], init: &mut Init) -> Self {
+        Self { mlp: Mlp::new(waves.count(), widths, Activation::Linear, init), waves }
+    }
+}
+
+impl StateEncoder for PlaceEncoder {
+    fn encode(&self, states: Tensor<3>) -> Tensor<3> {
+        self.mlp.forward(self.waves.of(&states))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, f64s, numbers};
+
+    #[test]
+    fn waves_by_hand() {
+        let waves = Waves::new([10.0, 20.0], 8.0, 2);
+        let found = numbers(&waves.of(&f64s([[[12.0, 16.0, 0.5]]])));
+        let (x, y) = (0.25 * PI, -0.5 * PI);
+        let turned = [0.5_f64.cos(), 0.5_f64.sin(), 1.0_f64.cos(), 1.0_f64.sin()];
+        let first = [x.sin(), y.sin(), x.cos(), y.cos()];
+        let second = [(2.0 * x).sin(), (2.0 * y).sin(), (2.0 * x).cos(), (2.0 * y).cos()];
+        let expected = [&[0.25, -0.5], &turned[..], &first, &second].concat();
+        assert_eq!(found.len(), waves.count());
+        assert_close(&found, &expected, 1e-14);
+    }
+}
