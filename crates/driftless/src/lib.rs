@@ -18,8 +18,6 @@
 //!   [`weights`]: files of them. [`config`]: all of the above from a text file.
 //! - [`smooth`]: what is known of every state once everything has been seen; soft labels.
 //! - [`learn`]: methods that learn from episodes, behind one door. [`methods`]: those there are.
-//! - [`learn`]: methods that learn from episodes, behind one door.
-//! - [`methods`]: such methods.
 //! - [`nets`]: layers and encoders of the maze experiments. [`baseline`]: networks without a filter.
 //!
 //! Randomness is data: nothing here draws a number by itself. What is needed is drawn on the host

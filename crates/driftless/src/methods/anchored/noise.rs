@@ -73,3 +73,34 @@ pub fn learn(chains: &[Known], step: [f64; 3]) -> Noise {
     }
     best
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use driftless_world::pose::Pose;
+    use driftless_world::random::Random;
+
+    fn walk(seed: u64, share: f64) -> Known {
+        let mut random = Random::new(seed);
+        let (mut pose, mut actions, mut labels) = (Pose::default(), Vec::new(), Vec::new());
+        for t in 0..60 {
+            let action = [40.0 + 10.0 * random.normal(), 3.0 * random.normal(), 0.5 * random.normal()];
+            pose = pose.moved(action, Frame::Reflected);
+            actions.push(action.iter().map(|a| a * (1.0 + share * random.normal())).collect());
+            let state = vec![pose.x, pose.y, pose.heading];
+            labels.push((t % 4 == 0).then_some(Label { state, covariance: None }));
+        }
+        Known { actions, labels }
+    }
+
+    /// Multiplicative noise is found as such, within the neighbours on the grid.
+    #[test]
+    fn shares_are_learned() {
+        for (share, allowed) in [(0.1, 0.06..=0.15), (0.03, 0.01..=0.06)] {
+            let chains: Vec<Known> = (0..12).map(|seed| walk(seed, share)).collect();
+            let [position, _, found] = learn(&chains, [25.0, 25.0, 0.4]);
+            assert!(allowed.contains(&found), "{found} is not {share}");
+            assert!(position < 5.0, "{position}");
+        }
+    }
+}

@@ -108,3 +108,64 @@ fn backwards(
     }
     drawn
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::smooth::chain::{Chain, Label, Odometry};
+    use driftless_world::pose::Frame;
+
+    /// Known at both ends of six steps; straight on, so that x, y and heading are a linear chain in x.
+    fn bridge() -> Bridge {
+        let odometry = Odometry::new(Frame::Reflected, [0.5, 0.01], 0.0);
+        let label = |x: f64| Some(Label { state: vec![x, 0.0, 0.0], covariance: None });
+        let mut labels = vec![None; 7];
+        (labels[0], labels[6]) = (label(0.0), label(6.0));
+        let actions = vec![vec![1.0, 0.0, 0.0]; 7];
+        let chain = Chain { dynamics: &odometry, actions: &actions, labels: &labels, prior: None };
+        chain.smooth().unwrap().bridge().unwrap()
+    }
+
+    fn moments(values: &[f64]) -> (f64, f64) {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        (mean, values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / values.len() as f64)
+    }
+
+    fn middle(weigh: impl Fn(usize, &[[f64; 3]]) -> Vec<f64>) -> (f64, f64) {
+        let sizes = Sizes { particles: 1500, paths: 1500 };
+        let drawn = draw_paths(&bridge(), weigh, sizes, &mut Random::new(3));
+        assert!(drawn.poses[6].iter().all(|pose| pose[0] == 6.0 && pose[2] == 0.0));
+        moments(&drawn.poses[3].iter().map(|pose| pose[0]).collect::<Vec<_>>())
+    }
+
+    /// A random walk pinned at 0 and 6 steps has variance 3 · 3 / 6 σ² in the middle.
+    #[test]
+    fn flat_paths_are_the_bridge() {
+        let (mean, variance) = middle(|_, poses| vec![0.0; poses.len()]);
+        // Draws with ancestors in common count for about a third: five errors of 500.
+        assert!((mean - 3.0).abs() < 5.0 * (0.375_f64 / 500.0).sqrt(), "{mean}");
+        assert!((variance - 0.375).abs() < 5.0 * 0.375 * (2.0_f64 / 500.0).sqrt(), "{variance}");
+    }
+
+    /// A reading of x = 4 with variance ¼ at step 4, N(4, ⅓) there before: by Bayes' rule the posterior of
+    /// step 4 has variance 1 / (3 + 4), as it is 2 · 4 / 6 σ² = ⅓ before; of step 3, by conditioning
+    /// through their covariance 3 · 2 / 6 σ² = ¼: 0.375 - ¼² / (⅓ + ¼) and mean 3 + ¼ / (⅓ + ¼) · (z - 4).
+    #[test]
+    fn what_is_seen_later_moves_paths_before() {
+        let seen = |t: usize, poses: &[[f64; 3]]| -> Vec<f64> {
+            let log = |pose: &[f64; 3]| if t == 4 { -2.0 * (pose[0] - 5.0).powi(2) } else { 0.0 };
+            poses.iter().map(log).collect()
+        };
+        let (mean, variance) = middle(seen);
+        let gain = 0.25 / (1.0 / 3.0 + 0.25);
+        let (exact, spread) = (3.0 + gain, 0.375 - gain * 0.25);
+        assert!((mean - exact).abs() < 5.0 * (spread / 350.0_f64).sqrt(), "{mean} {exact}");
+        assert!((variance - spread).abs() < 5.0 * spread * (2.0_f64 / 350.0).sqrt(), "{variance} {spread}");
+    }
+
+    #[test]
+    fn nothing_finite_is_equal() {
+        assert_eq!(normalised(&[f64::NAN, f64::NEG_INFINITY]), [0.5, 0.5]);
+        assert_eq!(normalised(&[0.0, f64::NAN, -f64::INFINITY]), [1.0, 0.0, 0.0]);
+    }
+}

@@ -126,3 +126,79 @@ fn log_sum(logs: &[f64]) -> f64 {
     }
     logs.iter().map(|log| (log - highest).exp()).sum::<f64>().ln() + highest
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use driftless_world::pose::{Frame, Pose, wrap};
+    use std::f64::consts::PI;
+
+    /// A robot on a circle, seen by a Gaussian of 10 units around where it is.
+    struct Circle<'a> {
+        truth: Vec<Pose>,
+        map: &'a [[f64; 3]],
+    }
+
+    impl View for Circle<'_> {
+        fn scores(&self, t: usize, poses: &[[f64; 3]]) -> Vec<f64> {
+            let truth = self.truth[t];
+            let score = |pose: &[f64; 3]| {
+                let far = (pose[0] - truth.x).powi(2) + (pose[1] - truth.y).powi(2);
+                -0.005 * far - 20.0 * wrap(pose[2] - truth.heading).powi(2)
+            };
+            poses.iter().map(score).collect()
+        }
+
+        fn of_map(&self, t: usize) -> Vec<f64> {
+            self.scores(t, self.map)
+        }
+    }
+
+    const ACTION: [f64; 3] = [10.0, 0.0, 0.2];
+
+    /// Distances from the truth at all steps; the robot is carried away at step 20 if `kidnapped`.
+    fn errors(recovers: bool, kidnapped: bool, seed: u64) -> (Vec<f64>, Vec<usize>) {
+        let mut random = Random::new(9);
+        let mut pose = || [random.range(0.0, 200.0), random.range(0.0, 200.0), random.range(-PI, PI)];
+        let map: Vec<[f64; 3]> = (0..5000).map(|_| pose()).collect();
+        let mut truth = vec![Pose::new(150.0, 50.0, 0.5)];
+        for t in 1..40 {
+            let next = truth[t - 1].moved(ACTION, Frame::Reflected);
+            truth.push(if kidnapped && t == 20 { Pose::new(40.0, 60.0, -1.0) } else { next });
+        }
+        let view = Circle { truth: truth.clone(), map: &map };
+        let tracker = Tracker {
+            odometry: Odometry::new(Frame::Reflected, [1.0, 0.02], 0.0),
+            map: &map,
+            jitter: [6.0, 6.0, 0.2],
+            bounds: [[0.0; 2], [200.0; 2]],
+            temper: 0.5,
+            population: [1000, 100],
+            recovers,
+        };
+        let (mut errors, mut counts) = (Vec::new(), Vec::new());
+        tracker.follow(&view, &[ACTION; 40], &mut Random::new(seed), |t, cloud| {
+            errors.push(cloud.mean().distance(truth[t]));
+            counts.push(cloud.poses.len());
+        });
+        (errors, counts)
+    }
+
+    #[test]
+    fn the_map_finds_the_robot_and_recovery_finds_it_again() {
+        let (found, counts) = errors(true, false, 1);
+        // A look is exact within 14 units (10 / √temper); ten of them within 5, and two of those are 10.
+        assert!(found[39] < 10.0 && found[5] < 20.0, "{found:?}");
+        assert_eq!((counts[0], counts[10], counts[39]), (1000, 100, 100));
+        let (again, _) = errors(true, true, 1);
+        assert!(again[19] < 10.0 && again[39] < 10.0, "{again:?}");
+        let (never, _) = errors(false, true, 1);
+        assert!(never[39] > 50.0, "{never:?}");
+    }
+
+    #[test]
+    fn a_seed_names_the_track() {
+        assert_eq!(errors(true, true, 2), errors(true, true, 2));
+        assert_ne!(errors(true, true, 2), errors(true, true, 3));
+    }
+}
