@@ -193,7 +193,9 @@ mod tests {
         let (again, _) = errors(true, true, 1);
         assert!(again[19] < 10.0 && again[39] < 10.0, "{again:?}");
         let (never, _) = errors(false, true, 1);
-        assert!(never[39] > 50.0, "{never:?}");
+        // It stays on a wrong circle, while the recovered one is exact again.
+        assert!(never[21..].iter().all(|&error| error > 15.0), "{never:?}");
+        assert!(again[21..].iter().all(|&error| error < 10.0), "{again:?}");
     }
 
     #[test]
