@@ -1,0 +1,127 @@
+//! The published methods on a few short episodes: they learn, can be repeated, and can be taken up again.
+
+use driftless::learn::{Experiment, Method, MethodName, PresetName, Scales, Tracking, TrainingSet};
+use driftless::methods::build;
+use driftless_world::labels::LabelBudget;
+use driftless_world::maze::{Layout, MazeWorld};
+use driftless_world::random::Random;
+use driftless_world::trajectory::Trajectory;
+
+const STEPS: usize = 22;
+const EPISODES: usize = 6;
+
+fn episodes(seed: u64, count: usize) -> Vec<Trajectory> {
+    let world = MazeWorld::new(Layout::built_in("maze1").unwrap(), 16, 16);
+    let one = |k: usize| {
+        let mut random = Random::stream(seed, k as u64);
+        world.episode(seed, k, STEPS).into_trajectory(0.1, &mut random).unwrap()
+    };
+    (0..count).map(one).collect()
+}
+
+fn lessons(share: f64) -> TrainingSet {
+    let budget = LabelBudget::new(share, 1).unwrap();
+    TrainingSet::new(Box::new(episodes(1, EPISODES)), 0..EPISODES, budget).unwrap()
+}
+
+fn experiment(method: MethodName, preset: PresetName, labels: f64) -> Experiment {
+    let small = Experiment { particles: 20, batch: 4, trajectories: EPISODES, ..Experiment::default() };
+    Experiment { method, preset, labels, ..small }
+}
+
+const PUBLISHED: [(MethodName, PresetName); 5] = [
+    (MethodName::Sdpf, PresetName::ReleasedCode),
+    (MethodName::Sdpf, PresetName::Paper),
+    (MethodName::Dpf, PresetName::ReleasedCode),
+    (MethodName::Dpf, PresetName::Paper),
+    (MethodName::Lstm, PresetName::ReleasedCode),
+];
+
+fn made(experiment: &Experiment, lessons: &TrainingSet) -> Box<dyn Method> {
+    build(experiment, &Scales::measure(lessons).unwrap()).unwrap()
+}
+
+/// Two epochs, a copy made of plain numbers, and a third epoch of both: bit for bit the same.
+#[test]
+fn a_method_can_be_taken_up_exactly() {
+    let lessons = lessons(0.3);
+    for (method, preset) in PUBLISHED {
+        let experiment = experiment(method, preset, 0.3);
+        let mut taught = made(&experiment, &lessons);
+        let first = taught.train(1, &lessons).unwrap();
+        // Six episodes hold one batch of four, in each of four passes.
+        assert_eq!((first.updates, first.skipped), (4, 0), "{method:?} {preset:?}: {first:?}");
+        assert!(first.losses.iter().all(|(_, loss)| loss.is_finite()), "{first:?}");
+        let mut copy = made(&experiment, &lessons);
+        copy.restore(&taught.parameters(), Some(&taught.memory())).unwrap();
+        assert_eq!(taught.train(2, &lessons).unwrap(), copy.train(2, &lessons).unwrap(), "{method:?}");
+        assert!(taught.parameters() == copy.parameters() && taught.memory() == copy.memory(), "{method:?}");
+        let mut fresh = made(&experiment, &lessons);
+        fresh.restore(&copy.parameters(), None).unwrap();
+        assert!(
+            fresh.train(3, &lessons).unwrap() != taught.train(3, &lessons).unwrap()
+                || fresh.memory() != taught.memory(),
+            "memory matters"
+        );
+    }
+}
+
+/// What is tracked is finite, complete, and the same whenever the seed is.
+#[test]
+fn tracks_are_complete_and_repeatable() {
+    let (lessons, unseen) = (lessons(0.3), episodes(2, 3));
+    for (method, preset) in PUBLISHED {
+        let method = made(&experiment(method, preset, 0.3), &lessons);
+        let how = Tracking { particles: 30, seed: 5 };
+        let tracks = method.track(&unseen, how).unwrap();
+        assert_eq!(tracks, method.track(&unseen, how).unwrap());
+        assert_eq!(tracks.len(), 3);
+        for (track, episode) in tracks.iter().zip(&unseen) {
+            assert_eq!((track.truth.len(), track.estimate.len()), (episode.len(), episode.len()));
+            assert_eq!(track.truth[3].x as f32, episode.states.get(3).unwrap()[0]);
+            assert!(track.estimate.iter().all(|pose| pose.x.is_finite() && pose.heading.is_finite()));
+        }
+    }
+}
+
+/// The loss on the same few episodes falls.
+#[test]
+fn losses_fall() {
+    let lessons = lessons(1.0);
+    for (method, preset, epochs) in
+        [(MethodName::Dpf, PresetName::ReleasedCode, 12), (MethodName::Lstm, PresetName::Paper, 8)]
+    {
+        let mut taught = made(&experiment(method, preset, 1.0), &lessons);
+        let losses: Vec<f64> =
+            (1..=epochs).map(|epoch| taught.train(epoch, &lessons).unwrap().losses[0].1).collect();
+        assert!(losses[losses.len() - 1] < losses[0], "{method:?}: {losses:?}");
+    }
+}
+
+/// Without labels only the semi-supervised filter has something to learn from.
+#[test]
+fn no_labels() {
+    let lessons = lessons(0.0);
+    let scales = Scales::measure(&lessons).unwrap();
+    for (method, preset) in PUBLISHED {
+        let experiment = experiment(method, preset, 0.0);
+        if method == MethodName::Sdpf {
+            let report = made(&experiment, &lessons).train(1, &lessons).unwrap();
+            assert_eq!((report.updates, report.skipped), (4, 0), "{preset:?}: {report:?}");
+        } else {
+            let refused = build(&experiment, &scales).map(|_| ()).unwrap_err().to_string();
+            assert!(refused.contains("labels"), "{refused}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let scales = Scales::measure(&lessons(0.3)).unwrap();
+    let refused = |experiment: Experiment| build(&experiment, &scales).map(|_| ()).unwrap_err().to_string();
+    let sdpf = |labels| experiment(MethodName::Sdpf, PresetName::Paper, labels);
+    assert!(refused(Experiment { particles: 0, ..sdpf(0.1) }).contains("particles"));
+    assert!(refused(Experiment { batch: 0, ..sdpf(0.1) }).contains("batch"));
+    assert!(refused(sdpf(1.5)).contains("labels"));
+    assert!(refused(experiment(MethodName::Dpf, PresetName::Driftless, 0.1)).contains("preset"));
+}
