@@ -32,35 +32,29 @@ fn main() -> driftless::Result<()> {
     let start = Instant::now();
     for epoch in 1..=epochs {
         let report = method.train(epoch, &lessons)?;
-        println!(
-            "epoch {epoch}: {:.0} s, {:?}, effective {:.0}",
-            start.elapsed().as_secs_f64(),
-            report.losses[0],
-            report.effective_sample_size.unwrap_or(0.0)
-        );
+        println!("epoch {epoch}: {:.0} s, {:?}", start.elapsed().as_secs_f64(), report.losses[0]);
         if epoch.is_multiple_of(10) || epoch == epochs {
             let learned = method.parameters();
             println!("  {:?}", learned[learned.len() - 2..].iter().map(|p| &p.values).collect::<Vec<_>>());
             let counts: &[usize] = if epoch == epochs { &[100, 1000] } else { &[100] };
             for &particles in counts {
                 let tracks = method.track(&unseen, Tracking { particles, seed: 5 })?;
-                let figures = Evaluation::of(About::default(), scales.step_size, &tracks)?;
-                let mut errors: Vec<f64> = figures
-                    .position_errors
-                    .iter()
-                    .map(|e| f64::from(e[e.len() - 1].unwrap_or(1e9)))
-                    .collect();
-                errors.sort_by(f64::total_cmp);
-                let rmse = (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt();
-                let lost = errors.iter().filter(|e| **e > 150.0).count() as f64 / errors.len() as f64;
                 println!(
-                    "  N {particles}: rmse {rmse:.1} median {:.1} lost {:.0} % at {:.0} s",
-                    errors[errors.len() / 2],
-                    100.0 * lost,
-                    start.elapsed().as_secs_f64()
+                    "  N {particles}: {}",
+                    told(&Evaluation::of(About::default(), scales.step_size, &tracks)?)
                 );
             }
         }
     }
     Ok(())
+}
+
+/// Figures of the last step.
+fn told(evaluation: &Evaluation) -> String {
+    let last = |errors: &Vec<Option<f32>>| f64::from(errors[errors.len() - 1].unwrap_or(1e9));
+    let mut errors: Vec<f64> = evaluation.position_errors.iter().map(last).collect();
+    errors.sort_by(f64::total_cmp);
+    let rmse = (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt();
+    let lost = errors.iter().filter(|e| **e > 150.0).count() as f64 / errors.len() as f64;
+    format!("rmse {rmse:.1} median {:.1} lost {:.0} %", errors[errors.len() / 2], 100.0 * lost)
 }

@@ -60,7 +60,7 @@ fn multiplied(bridge: &Bridge) -> (Vec<Matrix>, Vec<Matrix>) {
 fn assert_near(found: &Matrix, expected: &Matrix, tolerance: f64) {
     let n = expected.size();
     let close = |k: usize| (found.at(k / n, k % n) - expected.at(k / n, k % n)).abs() <= tolerance;
-    assert!((0..n * n).all(|k| close(k)), "{found:?} is not {expected:?}");
+    assert!((0..n * n).all(close), "{found:?} is not {expected:?}");
 }
 
 /// The marginals were checked against Rauch–Tung–Striebel; a chain of Gaussian conditionals with the same

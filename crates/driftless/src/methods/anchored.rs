@@ -5,6 +5,7 @@
 //! contrastive network learns which images belong to their poses; and so on. The sharpness that the
 //! filter is to believe in is calibrated on whole trajectories that the network has not seen.
 
+mod calibration;
 mod cloud;
 mod contrast;
 mod noise;
@@ -12,6 +13,7 @@ mod paths;
 mod sight;
 mod store;
 mod tracker;
+mod tracks;
 
 use crate::error::{Error, Result};
 use crate::learn::{EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
@@ -19,10 +21,9 @@ use crate::optimise::{Adam, Optimiser, Rule, Schedule};
 use crate::parameters::Named;
 use crate::smooth::chain::Bridge;
 use burn::tensor::Device;
-use cloud::Cloud;
 use contrast::Example;
 use driftless_world::evaluation::Track;
-use driftless_world::labels::{LabelBudget, Lesson};
+use driftless_world::labels::Lesson;
 use driftless_world::pose::Pose;
 use driftless_world::random::Random;
 use driftless_world::trajectory::{Rows, Trajectory};
@@ -183,59 +184,6 @@ impl AnchoredEm {
         report.gradient_norm /= made;
         report.losses = vec![("contrast".to_owned(), total / made)];
         Ok(report)
-    }
-
-    /// The temper under which known poses are most probable in the filter's belief.
-    fn calibrate(&mut self, epoch: u64, lessons: &[Lesson]) -> Result<()> {
-        let sight = Sight::new(&self.matcher, &self.scales, self.bounds());
-        let count = held_out(lessons.len());
-        let judged = &lessons[if count > 0 { lessons.len() - count } else { 0 }..];
-        let judge = |temper: f64| -> Result<f64> {
-            let tracker = self.tracker(&sight, CALIBRATION_PARTICLES, temper);
-            let one = |(number, lesson): (usize, &Lesson)| {
-                let mut random = Random::stream(self.seed.rotate_left(16) ^ epoch, number as u64);
-                let images = sight::images(lesson, &self.scales.pixels)?;
-                let mut sum = 0.0;
-                tracker.follow(&sight.of(&images), &actions(lesson.actions()), &mut random, |t, cloud| {
-                    // Beyond 20 it is lost, and does not matter by how much.
-                    let label = lesson.labels().get(t).map(pose);
-                    sum += label.map_or(0.0, |truth| cloud.log_density(truth, self.kernel()).max(-20.0));
-                });
-                Ok(sum)
-            };
-            let sums = judged.par_iter().enumerate().map(one).collect::<Result<Vec<f64>>>()?;
-            Ok(sums.iter().sum())
-        };
-        let tried = TEMPERS.iter().map(|&temper| Ok((temper, judge(temper)?))).collect::<Result<Vec<_>>>()?;
-        self.temper = tried.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(self.temper, |best| best.0);
-        Ok(())
-    }
-
-    fn track_one(&self, sight: &Sight, number: usize, episode: &Trajectory, how: Tracking) -> Result<Track> {
-        let known: Vec<bool> = episode.states.iter().map(|state| state.is_some()).collect();
-        if known.contains(&false) {
-            let problem = driftless_world::Error::new("a step without a pose cannot be evaluated");
-            return Err(Error::File(problem.in_record(format!("episode {number}"))));
-        }
-        let lesson = LabelBudget::new(1.0, 0)?.plan([known]).lesson(0, episode.clone())?;
-        let images = sight::images(&lesson, &self.scales.pixels)?;
-        let truth: Vec<Pose> = episode.states.iter().flatten().map(pose).collect();
-        let mut random = Random::stream(how.seed, number as u64);
-        let (mut estimate, mut sizes, mut densities, mut covered) = (vec![], vec![], vec![], vec![]);
-        let show = |t: usize, cloud: &Cloud| {
-            estimate.push(cloud.mean());
-            sizes.push(cloud.effective_sample_size());
-            densities.push(cloud.log_density(truth[t], self.kernel()));
-            covered.push(cloud.covers(truth[t], self.kernel()));
-        };
-        let tracker = self.tracker(sight, how.particles, self.temper);
-        tracker.follow(&sight.of(&images), &actions(&episode.actions), &mut random, show);
-        Ok(Track {
-            effective_sample_size: Some(sizes),
-            log_density: Some(densities),
-            covered: Some(covered),
-            ..Track::new(truth, estimate)
-        })
     }
 }
 

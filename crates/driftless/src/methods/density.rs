@@ -92,7 +92,7 @@ mod tests {
     /// Two particles across the seam of the circle, by hand.
     #[test]
     fn golden_density() {
-        let mean = Pose::new(0.0, 0.0, -3.14);
+        let mean = Pose::new(0.0, 0.0, -std::f64::consts::PI);
         let mixture = Mixture::new(&[1.0, 0.0, 3.1, -1.0, 0.0, -3.1], &[0.5, 0.5], mean, [0.1, 0.2, 0.05]);
         let shrink = 2.0_f64.powf(-1.0 / 7.0);
         assert_close(&mixture.widths, &[shrink, 0.2, 0.05], 1e-15);

@@ -159,7 +159,7 @@ where
             let chosen: Vec<Lesson> = numbers.iter().map(|&number| lessons[number].clone()).collect();
             let (particles, seed) = (self.experiment.particles, update_seed(seed, update));
             let (loss, figures) = self.course.loss(self.learner.model(), &chosen, particles, seed)?;
-            tally.add(figures, &self.learner.step(&loss));
+            tally.add(&figures, &self.learner.step(&loss));
         }
         Ok(tally.report())
     }

@@ -67,7 +67,7 @@ impl Method for LstmMethod {
             let loss = self.learner.model().loss(&batch, None, share, phase);
             let value = loss.try_to_vec_as::<f64>().expect("a loss is a number")[0];
             let figures = Figures { losses: vec![("loss", value)], effective_sample_size: None };
-            tally.add(figures, &self.learner.step(&loss));
+            tally.add(&figures, &self.learner.step(&loss));
         }
         Ok(tally.report())
     }

@@ -62,7 +62,7 @@ pub(super) struct Tally {
 
 impl Tally {
     /// Counts an update; one that was not made counts only as that.
-    pub(super) fn add(&mut self, figures: Figures, report: &Report) {
+    pub(super) fn add(&mut self, figures: &Figures, report: &Report) {
         self.last.clone_from(&figures.losses);
         if report.skipped.is_some() {
             self.skipped += 1;
@@ -125,14 +125,14 @@ mod tests {
         let report = |skipped| Report { gradient_norm: 2.0, learning_rate: 0.1, clipped: false, skipped };
         let figures = |loss| Figures { losses: vec![("loss", loss)], effective_sample_size: Some(loss) };
         let mut tally = Tally::default();
-        tally.add(figures(f64::NAN), &report(Some(Skipped::Loss)));
-        tally.add(figures(1.0), &report(None));
-        tally.add(figures(3.0), &report(None));
+        tally.add(&figures(f64::NAN), &report(Some(Skipped::Loss)));
+        tally.add(&figures(1.0), &report(None));
+        tally.add(&figures(3.0), &report(None));
         let epoch = tally.report();
         assert_eq!((epoch.losses[0].1, epoch.updates, epoch.skipped), (2.0, 2, 1));
         assert_eq!((epoch.effective_sample_size, epoch.gradient_norm), (Some(2.0), 2.0));
         let mut lost = Tally::default();
-        lost.add(figures(f64::NAN), &report(Some(Skipped::Loss)));
+        lost.add(&figures(f64::NAN), &report(Some(Skipped::Loss)));
         let epoch = lost.report();
         assert!(epoch.losses[0].1.is_nan() && epoch.updates == 0 && epoch.skipped == 1);
     }

@@ -70,7 +70,9 @@ impl Tracker<'_> {
             if new > 0 {
                 // The robot is anywhere with probability `share`. Drawn in proportion to the likelihood,
                 // poses of the map all have the weight of its mean.
-                logs.iter_mut().for_each(|log| *log += (1.0 - share).ln());
+                for log in &mut logs {
+                    *log += (1.0 - share).ln();
+                }
                 logs.extend(vec![share.ln() + everywhere - (new as f64).ln(); new]);
                 cloud.poses.extend(self.drawn(&normalised(&map), new, random));
                 cloud.weights.extend(vec![0.0; new]);
