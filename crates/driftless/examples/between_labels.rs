@@ -38,7 +38,7 @@ fn main() -> driftless::Result<()> {
             println!("  {:?}", learned[learned.len() - 2..].iter().map(|p| &p.values).collect::<Vec<_>>());
             let counts: &[usize] = if epoch == epochs { &[100, 1000] } else { &[100] };
             for &particles in counts {
-                let tracks = method.track(&unseen, Tracking { particles, seed: 5 })?;
+                let tracks = method.track(&unseen, Tracking { particles, seed: 5, clouds: false })?;
                 println!(
                     "  N {particles}: {}",
                     told(&Evaluation::of(About::default(), scales.step_size, &tracks)?)

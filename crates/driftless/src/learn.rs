@@ -45,6 +45,8 @@ pub struct Tracking {
     pub particles: usize,
     /// Names all random numbers.
     pub seed: u64,
+    /// Whether tracks hold all particles of all steps: much memory, for few episodes.
+    pub clouds: bool,
 }
 
 /// Something that learns to localise.

@@ -12,6 +12,7 @@ mod density;
 mod filtering;
 mod learner;
 pub mod lstm;
+mod recorder;
 pub mod sdpf;
 mod tracking;
 mod updates;

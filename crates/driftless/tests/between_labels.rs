@@ -36,7 +36,7 @@ fn learning_between_labels_helps_and_can_be_taken_up() {
     let budget = LabelBudget::new(experiment.labels, 1).unwrap();
     let lessons = TrainingSet::new(Box::new(taught), 0..24, budget).unwrap();
     let scales = Scales::measure(&lessons).unwrap();
-    let how = Tracking { particles: 200, seed: 4 };
+    let how = Tracking { particles: 200, seed: 4, clouds: true };
     let mut method = AnchoredEm::new(&experiment, &scales).unwrap();
     let before = rmse(&method.track(&unseen, how).unwrap());
     method.train(1, &lessons).unwrap();

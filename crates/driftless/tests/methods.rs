@@ -2,6 +2,7 @@
 
 use driftless::learn::{Experiment, Method, MethodName, PresetName, Scales, Tracking, TrainingSet};
 use driftless::methods::build;
+use driftless_world::evaluation::Particle;
 use driftless_world::labels::LabelBudget;
 use driftless_world::maze::{Layout, MazeWorld};
 use driftless_world::random::Random;
@@ -72,7 +73,7 @@ fn tracks_are_complete_and_repeatable() {
     let (lessons, unseen) = (lessons(0.3), episodes(2, 3));
     for (method, preset) in PUBLISHED {
         let method = made(&experiment(method, preset, 0.3), &lessons);
-        let how = Tracking { particles: 30, seed: 5 };
+        let how = Tracking { particles: 30, seed: 5, clouds: true };
         let tracks = method.track(&unseen, how).unwrap();
         assert_eq!(tracks, method.track(&unseen, how).unwrap());
         assert_eq!(tracks.len(), 3);
@@ -80,6 +81,12 @@ fn tracks_are_complete_and_repeatable() {
             assert_eq!((track.truth.len(), track.estimate.len()), (episode.len(), episode.len()));
             assert_eq!(track.truth[3].x as f32, episode.states.get(3).unwrap()[0]);
             assert!(track.estimate.iter().all(|pose| pose.x.is_finite() && pose.heading.is_finite()));
+            let is_whole = |cloud: &Vec<Particle>| {
+                let sum: f64 = cloud.iter().map(|particle| particle.weight).sum();
+                cloud.len() == 30 && (sum - 1.0).abs() < 1e-4 // 30 weights of 32 bits
+            };
+            assert!(track.clouds.iter().flatten().all(is_whole));
+            assert_eq!(track.clouds.is_some(), track.log_evidence.is_some());
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One trajectory as a filter saw it.
 
+use super::cloud::Particle;
 use super::errors::{Errors, is_place, is_usable};
 use crate::error::{Error, Result};
 use crate::pose::Pose;
@@ -17,6 +18,10 @@ pub struct Track {
     pub log_density: Option<Vec<f64>>,
     /// Whether the truth lay in the belief's 90 % region, T.
     pub covered: Option<Vec<bool>>,
+    /// Log evidence of each observation given the past, T.
+    pub log_evidence: Option<Vec<f64>>,
+    /// The beliefs themselves, T, if they were asked for.
+    pub clouds: Option<Vec<Vec<Particle>>>,
 }
 
 impl Track {
@@ -45,6 +50,8 @@ impl Track {
             ("effective_sample_size", self.effective_sample_size.as_ref().map(Vec::len)),
             ("log_density", self.log_density.as_ref().map(Vec::len)),
             ("covered", self.covered.as_ref().map(Vec::len)),
+            ("log_evidence", self.log_evidence.as_ref().map(Vec::len)),
+            ("clouds", self.clouds.as_ref().map(Vec::len)),
         ];
         for (name, length) in lengths {
             if let Some(length) = length.filter(|length| *length != self.len()) {

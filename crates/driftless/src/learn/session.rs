@@ -149,7 +149,8 @@ impl Session {
             return Ok(None);
         }
         let Experiment { particles, seed, .. } = self.config.experiment;
-        let tracks = self.method.track(&self.material.validation, Tracking { particles, seed })?;
+        let tracks =
+            self.method.track(&self.material.validation, Tracking { particles, seed, clouds: false })?;
         let evaluation = Evaluation::of(About::default(), self.scales.step_size, &tracks)?;
         Ok(Some(Validation::of(&evaluation)))
     }

@@ -1,5 +1,6 @@
 //! How dense a belief over poses is at the truth, and whether its 90 % region holds the truth.
 
+use driftless_world::evaluation::Particle;
 use driftless_world::pose::{Pose, wrap};
 use driftless_world::random::Random;
 use std::f64::consts::TAU;
@@ -10,8 +11,8 @@ use std::f64::consts::TAU;
 /// h_k = σ_k N_eff^(-1/7), Scott's rule for three coordinates with N_eff = 1 / Σ w² and the weighted
 /// standard deviation σ_k (Scott 1992), but at least a given floor, and at most 1 rad for the heading,
 /// so that the wrapped kernel keeps 99.8 % of its mass.
-pub(super) struct Mixture {
-    particles: Vec<([f64; 3], f64)>,
+pub(super) struct Mixture<'a> {
+    particles: &'a [Particle],
     widths: [f64; 3],
 }
 
@@ -24,15 +25,13 @@ const LEAST: f64 = -1e3;
 /// The widest kernel of a heading.
 const WIDEST_HEADING: f64 = 1.0;
 
-impl Mixture {
-    /// Of particles, three numbers each, their weights, their mean, and the least widths of kernels.
-    pub(super) fn new(states: &[f64], weights: &[f64], mean: Pose, floor: [f64; 3]) -> Self {
-        let particles: Vec<([f64; 3], f64)> =
-            states.chunks_exact(3).map(|s| [s[0], s[1], s[2]]).zip(weights.iter().copied()).collect();
-        let effective = 1.0 / weights.iter().map(|w| w * w).sum::<f64>();
-        let centre = [mean.x, mean.y, mean.heading];
+impl<'a> Mixture<'a> {
+    /// Of weighted particles, their mean, and the least widths of kernels.
+    pub(super) fn new(particles: &'a [Particle], mean: Pose, floor: [f64; 3]) -> Self {
+        let effective = 1.0 / particles.iter().map(|particle| particle.weight.powi(2)).sum::<f64>();
+        let centre = numbers(mean);
         let width = |k: usize| {
-            let square = |(state, weight): &([f64; 3], f64)| weight * apart(*state, centre)[k].powi(2);
+            let square = |one: &Particle| one.weight * apart(numbers(one.pose), centre)[k].powi(2);
             let spread = particles.iter().map(square).sum::<f64>().sqrt();
             (spread * effective.powf(-1.0 / 7.0)).max(floor[k])
         };
@@ -42,14 +41,14 @@ impl Mixture {
 
     /// log p(s), at least -1000.
     pub(super) fn log_density(&self, pose: Pose) -> f64 {
-        self.log_at([pose.x, pose.y, pose.heading])
+        self.log_at(numbers(pose))
     }
 
     fn log_at(&self, place: [f64; 3]) -> f64 {
-        let exponent = |(state, weight): &([f64; 3], f64)| {
-            let z = apart(place, *state);
+        let exponent = |one: &Particle| {
+            let z = apart(place, numbers(one.pose));
             let squares: f64 = z.iter().zip(self.widths).map(|(z, width)| (z / width).powi(2)).sum();
-            weight.ln() - 0.5 * squares
+            one.weight.ln() - 0.5 * squares
         };
         let exponents: Vec<f64> = self.particles.iter().map(exponent).collect();
         let highest = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -69,14 +68,18 @@ impl Mixture {
 
     fn draw(&self, random: &mut Random) -> [f64; 3] {
         let mut left = random.unit();
-        let chosen = self.particles.iter().find(|(_, weight)| {
-            left -= weight;
+        let chosen = self.particles.iter().find(|particle| {
+            left -= particle.weight;
             left < 0.0
         });
         // Rounding may leave a little.
-        let (state, _) = chosen.or(self.particles.last()).expect("a belief has particles");
+        let state = numbers(chosen.or(self.particles.last()).expect("a belief has particles").pose);
         [0, 1, 2].map(|k| state[k] + self.widths[k] * random.normal())
     }
+}
+
+fn numbers(pose: Pose) -> [f64; 3] {
+    [pose.x, pose.y, pose.heading]
 }
 
 /// a - b, the heading wrapped.
@@ -89,11 +92,18 @@ mod tests {
     use super::*;
     use crate::testing::assert_close;
 
+    /// Of equal weight.
+    fn particles(states: &[f64]) -> Vec<Particle> {
+        let weight = 3.0 / states.len() as f64;
+        states.chunks_exact(3).map(|s| Particle { pose: Pose::new(s[0], s[1], s[2]), weight }).collect()
+    }
+
     /// Two particles across the seam of the circle, by hand.
     #[test]
     fn golden_density() {
         let mean = Pose::new(0.0, 0.0, -std::f64::consts::PI);
-        let mixture = Mixture::new(&[1.0, 0.0, 3.1, -1.0, 0.0, -3.1], &[0.5, 0.5], mean, [0.1, 0.2, 0.05]);
+        let belief = particles(&[1.0, 0.0, 3.1, -1.0, 0.0, -3.1]);
+        let mixture = Mixture::new(&belief, mean, [0.1, 0.2, 0.05]);
         let shrink = 2.0_f64.powf(-1.0 / 7.0);
         assert_close(&mixture.widths, &[shrink, 0.2, 0.05], 1e-15);
         let kernel = |z: [f64; 3]| {
@@ -116,7 +126,8 @@ mod tests {
             (0..count).flat_map(|_| [5.0, 9.0, 0.2].map(|std| std * scale * random.normal())).collect()
         };
         let (states, truths, wide) = (cloud(1000, 1.0), cloud(1000, 1.0), cloud(1000, 3.0));
-        let mixture = Mixture::new(&states, &[1e-3; 1000], Pose::default(), [1e-3; 3]);
+        let belief = particles(&states);
+        let mixture = Mixture::new(&belief, Pose::default(), [1e-3; 3]);
         let share = |truths: &[f64]| {
             let mut random = Random::new(9);
             let poses = truths.chunks_exact(3).map(|s| Pose::new(s[0], s[1], s[2]));

@@ -1,7 +1,7 @@
 //! A filter that learns from losses over whole rollouts, and tracks.
 
-use super::density::Mixture;
 use super::learner::Learner;
+use super::recorder::Recorder;
 use super::tracking::{episodes_at_once, in_batches, poses};
 use super::updates::{Figures, Tally, batches, epoch_seed, fixed_lessons, update_seed};
 use crate::batch::Batch;
@@ -14,16 +14,10 @@ use crate::objective::WeightedSum;
 use crate::parameters::{Named, values, with_values};
 use crate::prior::Prior;
 use burn::tensor::{DType, Device, Tensor};
-use driftless_world::evaluation::Track;
+use driftless_world::evaluation::{Particle, Track};
 use driftless_world::labels::Lesson;
-use driftless_world::pose::Pose;
 use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
-
-/// Kernels of the belief's density are at least this many step sizes wide: that of the authors' loss.
-const LEAST_WIDTH: f64 = 0.2;
-/// Streams of a tracking seed beyond all numbers of episodes.
-const REGION_DRAWS: u64 = 1 << 40;
 
 /// A filter, what it learns from, and in which units: everything but the model.
 pub(super) struct Course<M: Model> {
@@ -74,51 +68,34 @@ where
     }
 
     /// Tracks with a model without gradients.
-    pub(super) fn track(&self, model: &M, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>> {
-        let Tracking { particles, seed } = tracking;
-        in_batches(episodes, episodes_at_once(particles), |first, lessons, truths| {
+    pub(super) fn track(&self, model: &M, episodes: &[Trajectory], how: Tracking) -> Result<Vec<Track>> {
+        in_batches(episodes, episodes_at_once(how.particles), |first, lessons, truths| {
             let batch = Batch::of_images(lessons, &self.scales.pixels, &Device::flex(), DType::F32)?;
-            let draws = self.draws(&batch, particles, Random::stream(seed, first).bits());
+            let draws = self.draws(&batch, how.particles, Random::stream(how.seed, first).bits());
             let rollout = self.run(model, &batch, &draws);
-            let mut random = Random::stream(seed, REGION_DRAWS + first);
-            Ok(tracks(&rollout, truths, self.scales.step_size.map(|size| LEAST_WIDTH * size), &mut random))
+            let record = |(k, truth)| Recorder::new(truth, first + k as u64, how, &self.scales);
+            Ok(recorded(&rollout, truths.into_iter().enumerate().map(record).collect()))
         })
     }
 }
 
-/// What a rollout believed, beside the truth. Density and region are those of a mixture of kernels, at
-/// least `floor` wide, on the particles.
-fn tracks<M: Model>(
-    rollout: &Rollout<M>,
-    truths: Vec<Vec<Pose>>,
-    floor: [f64; 3],
-    random: &mut Random,
-) -> Vec<Track> {
-    let estimates = poses(&rollout.estimates().try_to_vec_as::<f64>().expect("estimates are numbers"));
-    let mut tracks = Vec::with_capacity(truths.len());
-    for (truth, estimate) in truths.into_iter().zip(estimates.chunks_exact(rollout.beliefs.len())) {
-        let (density, covered) = (Vec::with_capacity(truth.len()), Vec::with_capacity(truth.len()));
-        tracks.push(Track {
-            effective_sample_size: Some(Vec::with_capacity(truth.len())),
-            log_density: Some(density),
-            covered: Some(covered),
-            ..Track::new(truth, estimate.to_vec())
-        });
-    }
-    for (t, belief) in rollout.beliefs.iter().enumerate() {
-        let particles = belief.dims()[1];
-        let states = belief.states.try_to_vec_as::<f64>().expect("states are numbers");
-        let weights = belief.weights.exp().try_to_vec_as::<f64>().expect("weights are numbers");
-        let sizes = belief.weights.effective_sample_size().try_to_vec_as::<f64>().expect("sizes are numbers");
-        let rows = states.chunks_exact(3 * particles).zip(weights.chunks_exact(particles));
-        for ((track, size), (states, weights)) in tracks.iter_mut().zip(sizes).zip(rows) {
-            let (truth, mixture) = (track.truth[t], Mixture::new(states, weights, track.estimate[t], floor));
-            track.effective_sample_size.iter_mut().for_each(|sizes| sizes.push(size));
-            track.log_density.iter_mut().for_each(|logs| logs.push(mixture.log_density(truth)));
-            track.covered.iter_mut().for_each(|covered| covered.push(mixture.covers(truth, random)));
+/// What a rollout believed, one recorder for each of its sequences.
+fn recorded<M: Model>(rollout: &Rollout<M>, mut recorders: Vec<Recorder>) -> Vec<Track> {
+    let numbers = |tensor: &Tensor<2>| tensor.try_to_vec_as::<f64>().expect("beliefs are numbers");
+    for (belief, info) in rollout.beliefs.iter().zip(&rollout.infos) {
+        let count = belief.dims()[1];
+        let states = poses(&belief.states.try_to_vec_as::<f64>().expect("states are numbers"));
+        let means = poses(&numbers(&belief.mean(rollout.space)));
+        let weights = numbers(&belief.weights.exp());
+        let evidence = info.log_evidence.try_to_vec_as::<f64>().expect("evidence is a number");
+        for (row, recorder) in recorders.iter_mut().enumerate() {
+            let own = row * count..(row + 1) * count;
+            let pairs = states[own.clone()].iter().zip(&weights[own]);
+            let cloud = pairs.map(|(&pose, &weight)| Particle { pose, weight }).collect();
+            recorder.step(cloud, means[row], evidence[row]);
         }
     }
-    tracks
+    recorders.into_iter().map(Recorder::track).collect()
 }
 
 fn number(tensor: &Tensor<1>) -> f64 {

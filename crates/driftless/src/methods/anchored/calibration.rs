@@ -19,7 +19,7 @@ impl AnchoredEm {
                 let mut random = Random::stream(self.seed.rotate_left(16) ^ epoch, number as u64);
                 let images = sight::images(lesson, &self.scales.pixels)?;
                 let mut sum = 0.0;
-                tracker.follow(&sight.of(&images), &actions(lesson.actions()), &mut random, |t, cloud| {
+                tracker.follow(&sight.of(&images), &actions(lesson.actions()), &mut random, |t, cloud, _| {
                     // Beyond 20 it is lost, and does not matter by how much.
                     let label = lesson.labels().get(t).map(pose);
                     sum += label.map_or(0.0, |truth| cloud.log_density(truth, self.kernel()).max(-20.0));

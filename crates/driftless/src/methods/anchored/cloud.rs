@@ -1,10 +1,8 @@
 //! Weighted poses on plain numbers, and what they say of the truth.
 
+use driftless_world::evaluation::Particle;
 use driftless_world::pose::{Pose, wrap};
 use std::f64::consts::TAU;
-
-/// χ² of three degrees of freedom within which 90 % lie.
-const NINETY: f64 = 6.251_388_631_170_325;
 
 /// A belief: poses and weights that sum to 1.
 #[derive(Clone, Debug)]
@@ -41,33 +39,11 @@ impl Cloud {
         (sum.ln() - constant).max(-1000.0)
     }
 
-    /// Whether the truth is in the 90 % ellipsoid of the Gaussian with the belief's mean and covariance,
-    /// the kernel's added.
-    pub fn covers(&self, truth: Pose, kernel: [f64; 3]) -> bool {
-        let mean = self.mean();
-        let mut spread = [[0.0; 3]; 3];
-        for (pose, weight) in self.poses.iter().zip(&self.weights) {
-            let apart = [pose[0] - mean.x, pose[1] - mean.y, wrap(pose[2] - mean.heading)];
-            (0..9).for_each(|k| spread[k / 3][k % 3] += weight * apart[k / 3] * apart[k % 3]);
-        }
-        (0..3).for_each(|k| spread[k][k] += kernel[k].powi(2));
-        let far = [truth.x - mean.x, truth.y - mean.y, wrap(truth.heading - mean.heading)];
-        mahalanobis(&spread, far) <= NINETY
+    /// The same for reports.
+    pub fn particles(&self) -> Vec<Particle> {
+        let pairs = self.poses.iter().zip(&self.weights);
+        pairs.map(|(p, &weight)| Particle { pose: Pose::new(p[0], p[1], p[2]), weight }).collect()
     }
-}
-
-/// xᵀ A⁻¹ x by elimination; A is positive definite.
-fn mahalanobis(a: &[[f64; 3]; 3], mut x: [f64; 3]) -> f64 {
-    let (mut a, mut sum) = (*a, 0.0);
-    for k in 0..3 {
-        sum += x[k] * x[k] / a[k][k];
-        for i in k + 1..3 {
-            let factor = a[i][k] / a[k][k];
-            x[i] -= factor * x[k];
-            (k..3).for_each(|j| a[i][j] -= factor * a[k][j]);
-        }
-    }
-    sum
 }
 
 #[cfg(test)]
@@ -86,17 +62,5 @@ mod tests {
         let expected = 0.25_f64.ln() - 1.5 * TAU.ln() - 3.0 * 0.1_f64.ln() - 0.5;
         assert!((found - expected).abs() < 1e-10);
         assert_eq!(cloud.log_density(Pose::new(1e9, 0.0, 0.0), [0.1; 3]), -1000.0);
-        // Along y there is the kernel alone: √6.25 of them is the edge.
-        assert!(cloud.covers(Pose::new(3.0, 1.249, mean.heading), [0.1; 3]));
-        assert!(!cloud.covers(Pose::new(3.0, 1.251, mean.heading), [0.1; 3]));
-    }
-
-    /// A = [[4, 2, 0], [2, 3, 0], [0, 0, 5]], x = (2, 1, 5): by hand 1 + 0 + 5.
-    #[test]
-    fn distances() {
-        assert!(
-            (mahalanobis(&[[4.0, 2.0, 0.0], [2.0, 3.0, 0.0], [0.0, 0.0, 5.0]], [2.0, 1.0, 5.0]) - 6.0).abs()
-                < 1e-12
-        );
     }
 }

@@ -47,12 +47,13 @@ impl Tracker<'_> {
         view: &impl View,
         actions: &[[f64; 3]],
         random: &mut Random,
-        mut show: impl FnMut(usize, &Cloud),
+        mut show: impl FnMut(usize, &Cloud, f64),
     ) {
         let tempered = |scores: Vec<f64>| scores.into_iter().map(|s| s * self.temper).collect::<Vec<f64>>();
-        let poses = self.drawn(&normalised(&tempered(view.of_map(0))), self.population[0].max(1), random);
+        let map = tempered(view.of_map(0));
+        let poses = self.drawn(&normalised(&map), self.population[0].max(1), random);
         let mut cloud = Cloud { weights: vec![1.0 / poses.len() as f64; poses.len()], poses };
-        show(0, &cloud);
+        show(0, &cloud, mean_log(&map));
         let mut trend: Option<f64> = None;
         for (t, action) in actions.iter().enumerate().skip(1) {
             self.move_on(&mut cloud, self.count(t), action, random);
@@ -61,8 +62,8 @@ impl Tracker<'_> {
             let outside = logs.iter_mut().zip(&cloud.poses).filter(|(_, pose)| self.is_outside(pose));
             outside.for_each(|(log, _)| *log = f64::NEG_INFINITY);
             logs.iter_mut().zip(&cloud.weights).for_each(|(log, weight)| *log += weight.ln());
-            let everywhere = log_sum(&map) - (map.len() as f64).ln();
-            let surprise = (log_sum(&logs) - everywhere).clamp(-50.0, 50.0);
+            let (everywhere, evidence) = (mean_log(&map), log_sum(&logs));
+            let surprise = (evidence - everywhere).clamp(-50.0, 50.0);
             let now = trend.map_or(surprise, |trend| trend + FORGETTING * (surprise - trend));
             trend = Some(now);
             let share = if self.recovers && now < 0.0 { (1.0 - now.exp()).min(MOST_NEW) } else { 0.0 };
@@ -81,7 +82,7 @@ impl Tracker<'_> {
             if logs.iter().any(|log| log.is_finite()) {
                 cloud.weights = normalised(&logs);
             }
-            show(t, &cloud);
+            show(t, &cloud, evidence);
         }
     }
 
@@ -118,6 +119,11 @@ impl Tracker<'_> {
             *pose = std::array::from_fn(|k| moved[k] + noise.at(k, k).sqrt() * random.normal());
         }
     }
+}
+
+/// The logarithm of the mean likelihood.
+fn mean_log(logs: &[f64]) -> f64 {
+    log_sum(logs) - (logs.len() as f64).ln()
 }
 
 /// log Σ exp.
@@ -179,7 +185,7 @@ mod tests {
             recovers,
         };
         let (mut errors, mut counts) = (Vec::new(), Vec::new());
-        tracker.follow(&view, &[ACTION; 40], &mut Random::new(seed), |t, cloud| {
+        tracker.follow(&view, &[ACTION; 40], &mut Random::new(seed), |t, cloud, _| {
             errors.push(cloud.mean().distance(truth[t]));
             counts.push(cloud.poses.len());
         });

@@ -4,6 +4,7 @@ use super::{AnchoredEm, actions, pose, sight};
 use crate::error::{Error, Result};
 use crate::learn::Tracking;
 use crate::methods::anchored::cloud::Cloud;
+use crate::methods::recorder::Recorder;
 use driftless_world::evaluation::Track;
 use driftless_world::labels::LabelBudget;
 use driftless_world::pose::Pose;
@@ -29,20 +30,12 @@ impl AnchoredEm {
         let images = sight::images(&lesson, &self.scales.pixels)?;
         let truth: Vec<Pose> = episode.states.iter().flatten().map(pose).collect();
         let mut random = Random::stream(how.seed, number as u64);
-        let (mut estimate, mut sizes, mut densities, mut covered) = (vec![], vec![], vec![], vec![]);
-        let show = |t: usize, cloud: &Cloud| {
-            estimate.push(cloud.mean());
-            sizes.push(cloud.effective_sample_size());
-            densities.push(cloud.log_density(truth[t], self.kernel()));
-            covered.push(cloud.covers(truth[t], self.kernel()));
+        let mut recorder = Recorder::new(truth, number as u64, how, &self.scales);
+        let show = |_: usize, cloud: &Cloud, log_evidence: f64| {
+            recorder.step(cloud.particles(), cloud.mean(), log_evidence);
         };
         let tracker = self.tracker(sight, how.particles, self.temper);
         tracker.follow(&sight.of(&images), &actions(&episode.actions), &mut random, show);
-        Ok(Track {
-            effective_sample_size: Some(sizes),
-            log_density: Some(densities),
-            covered: Some(covered),
-            ..Track::new(truth, estimate)
-        })
+        Ok(recorder.track())
     }
 }
