@@ -61,7 +61,7 @@ fn lessons(share: f64, first_seed: u64) -> driftless::Result<Vec<Lesson>> {
 
 /// The same lessons with a pose wherever odometry, from known poses on both sides, is sure within 0.4 m.
 fn with_soft_labels(lessons: &[Lesson]) -> driftless::Result<Vec<Lesson>> {
-    let odometry = Odometry::new(Frame::Reflected, [0.01, 0.005], 0.05);
+    let odometry = Odometry::new(Frame::Reflected, [0.01, 0.005], [0.05; 2]);
     let triple = |row: &[f32]| [f64::from(row[0]), f64::from(row[1]), f64::from(row[2])];
     let soft = |lesson: &Lesson| {
         let actions: Vec<[f64; 3]> = (0..STEPS).map(|t| triple(lesson.actions().row(t))).collect();

@@ -89,7 +89,7 @@ fn forward_conditionals_have_the_marginals() {
 /// Robots too: headings make the chain nonlinear, and the linearisation is the posterior's own.
 #[test]
 fn odometry_has_the_marginals() {
-    let odometry = Odometry::new(Frame::Reflected, [0.5, 0.02], 0.1);
+    let odometry = Odometry::new(Frame::Reflected, [0.5, 0.02], [0.1; 2]);
     let actions = vec![vec![3.0, 0.5, 0.4]; 9];
     let label = |state: [f64; 3]| Some(Label { state: state.to_vec(), covariance: None });
     let mut labels = vec![None; 9];

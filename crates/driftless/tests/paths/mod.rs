@@ -64,7 +64,7 @@ pub const STEPS: usize = 21;
 pub const LABEL_STD: [f64; 3] = [0.05, 0.05, 0.02];
 
 pub fn odometry() -> Odometry {
-    Odometry::new(Frame::Reflected, [0.1, 0.03], 0.1)
+    Odometry::new(Frame::Reflected, [0.1, 0.03], [0.1; 2])
 }
 
 /// A walk in curves that crosses ±π: true poses, and actions as odometry reports them.

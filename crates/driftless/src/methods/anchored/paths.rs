@@ -117,7 +117,7 @@ mod tests {
 
     /// Known at both ends of six steps; straight on, so that x, y and heading are a linear chain in x.
     fn bridge() -> Bridge {
-        let odometry = Odometry::new(Frame::Reflected, [0.5, 0.01], 0.0);
+        let odometry = Odometry::new(Frame::Reflected, [0.5, 0.01], [0.0; 2]);
         let label = |x: f64| Some(Label { state: vec![x, 0.0, 0.0], covariance: None });
         let mut labels = vec![None; 7];
         (labels[0], labels[6]) = (label(0.0), label(6.0));

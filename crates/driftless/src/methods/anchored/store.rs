@@ -47,7 +47,7 @@ impl AnchoredEm {
         let (temper, noise) = (find(parameters, TEMPER)?, find(parameters, NOISE)?);
         let valid = |values: &[f64]| values.iter().all(|&x| x.is_finite() && x >= 0.0);
         if temper.len() != 1
-            || noise.len() != 3
+            || noise.len() != 4
             || !valid(temper)
             || !valid(noise)
             || noise[0] * noise[1] == 0.0
@@ -55,7 +55,7 @@ impl AnchoredEm {
             return Err(Error::setting(TEMPER, "and the noise must be positive numbers"));
         }
         self.matcher = parameters::with_values(self.matcher.clone(), parameters);
-        (self.temper, self.noise) = (temper[0], [noise[0], noise[1], noise[2]]);
+        (self.temper, self.noise) = (temper[0], [noise[0], noise[1], noise[2], noise[3]]);
         (self.bridges, self.drawn) = (None, Vec::new());
         let Some(memory) = memory else { return Ok(()) };
         self.optimiser = self.optimiser.clone().with_state(memory);

@@ -176,7 +176,7 @@ mod tests {
         }
         let view = Circle { truth: truth.clone(), map: &map };
         let tracker = Tracker {
-            odometry: Odometry::new(Frame::Reflected, [1.0, 0.02], 0.0),
+            odometry: Odometry::new(Frame::Reflected, [1.0, 0.02], [0.0; 2]),
             map: &map,
             jitter: [6.0, 6.0, 0.2],
             bounds: [[0.0; 2], [200.0; 2]],
