@@ -3,7 +3,7 @@
 //! `cargo run --release -p driftless --example between_labels -- FILE EPOCHS`
 
 use driftless::learn::{Experiment, Method, Scales, Tracking, TrainingSet};
-use driftless::methods::AnchoredEm;
+use driftless::methods::{AnchoredEm, Teaching};
 use driftless_world::files::dpf::{Crop, DpfFile, DpfOptions};
 use driftless_world::labels::LabelBudget;
 use driftless_world::{About, Dataset, Evaluation};
@@ -28,7 +28,7 @@ fn main() -> driftless::Result<()> {
     let budget = LabelBudget::new(experiment.labels, experiment.seed)?;
     let lessons = TrainingSet::new(Box::new(data), 0..experiment.trajectories.min(episodes - held), budget)?;
     let scales = Scales::measure(&lessons)?;
-    let mut method = AnchoredEm::new(&experiment, &scales)?;
+    let mut method = AnchoredEm::new(&experiment, &scales, Teaching::BetweenLabels)?;
     let start = Instant::now();
     for epoch in 1..=epochs {
         let report = method.train(epoch, &lessons)?;

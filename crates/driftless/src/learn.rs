@@ -7,11 +7,13 @@
 
 mod data;
 mod experiment;
+mod piece;
 mod scales;
 mod session;
 
 pub use data::{Source, TrainingSet};
 pub use experiment::{Experiment, MethodName, PresetName};
+pub use piece::Piece;
 pub use scales::Scales;
 pub use session::{
     Build, DataFiles, EpochRecord, Material, Observer, Outcome, RunConfig, RunFolder, Session, Trained,

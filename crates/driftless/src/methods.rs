@@ -17,7 +17,7 @@ pub mod sdpf;
 mod tracking;
 mod updates;
 
-pub use anchored::AnchoredEm;
+pub use anchored::{AnchoredEm, Teaching};
 
 use crate::error::{Error, Result};
 use crate::learn::{Experiment, Method, MethodName, PresetName, Scales};
@@ -38,7 +38,12 @@ pub fn build(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>
     }
     match (experiment.method, experiment.preset) {
         (MethodName::Lstm, _) => Ok(Box::new(lstm::LstmMethod::new(experiment, scales))),
-        (MethodName::Sdpf, PresetName::Driftless) => Ok(Box::new(AnchoredEm::new(experiment, scales)?)),
+        (MethodName::Sdpf, PresetName::Driftless) => {
+            Ok(Box::new(AnchoredEm::new(experiment, scales, Teaching::BetweenLabels)?))
+        }
+        (MethodName::Dpf, PresetName::Driftless) => {
+            Ok(Box::new(AnchoredEm::new(experiment, scales, Teaching::LabelsAlone)?))
+        }
         (MethodName::Sdpf | MethodName::Dpf, PresetName::Paper | PresetName::ReleasedCode) => {
             Ok(sdpf::build(experiment, scales))
         }

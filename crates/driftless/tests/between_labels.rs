@@ -1,7 +1,7 @@
 //! Learning between labels in a small maze: it helps, it can be repeated, and it can be taken up again.
 
 use driftless::learn::{Experiment, Method, Scales, Tracking, TrainingSet};
-use driftless::methods::AnchoredEm;
+use driftless::methods::{AnchoredEm, Teaching};
 use driftless_world::evaluation::Track;
 use driftless_world::labels::LabelBudget;
 use driftless_world::maze::{Layout, MazeWorld};
@@ -37,11 +37,11 @@ fn learning_between_labels_helps_and_can_be_taken_up() {
     let lessons = TrainingSet::new(Box::new(taught), 0..24, budget).unwrap();
     let scales = Scales::measure(&lessons).unwrap();
     let how = Tracking { particles: 200, seed: 4, clouds: true };
-    let mut method = AnchoredEm::new(&experiment, &scales).unwrap();
+    let mut method = AnchoredEm::new(&experiment, &scales, Teaching::BetweenLabels).unwrap();
     let before = rmse(&method.track(&unseen, how).unwrap());
     method.train(1, &lessons).unwrap();
     method.train(2, &lessons).unwrap();
-    let mut copy = AnchoredEm::new(&Experiment { seed: 1, ..experiment.clone() }, &scales).unwrap();
+    let mut copy = AnchoredEm::new(&experiment, &scales, Teaching::BetweenLabels).unwrap();
     copy.restore(&method.parameters(), Some(&method.memory())).unwrap();
     let report = method.train(3, &lessons).unwrap();
     assert_eq!(report, copy.train(3, &lessons).unwrap());
@@ -60,6 +60,7 @@ fn labels_are_needed() {
     let budget = LabelBudget::new(0.5, 1).unwrap();
     let lessons = TrainingSet::new(Box::new(episodes(&world, 1, 2)), 0..2, budget).unwrap();
     let scales = Scales::measure(&lessons).unwrap();
-    let none = AnchoredEm::new(&Experiment { labels: 0.0, ..Experiment::default() }, &scales);
+    let none =
+        AnchoredEm::new(&Experiment { labels: 0.0, ..Experiment::default() }, &scales, Teaching::LabelsAlone);
     assert!(none.map(|_| ()).unwrap_err().to_string().contains("labels: must be above 0"));
 }

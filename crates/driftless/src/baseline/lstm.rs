@@ -25,26 +25,33 @@ impl Lstm {
     }
 
     /// T times [B, inputs] → h, T times [B, units]; h and c are zero before the first step.
+    ///
+    /// What x adds to the gates is one product for all steps: only h has to wait for the step before.
     pub fn forward(&self, steps: Vec<Tensor<2>>) -> Vec<Tensor<2>> {
         let units = self.gates.bias.dims()[0] / 4;
-        let Some(first) = steps.first() else { return steps };
-        let mut state = (zero_state(first, units), zero_state(first, units));
-        let mut outputs = Vec::with_capacity(steps.len());
-        for step in steps {
-            state = self.step(step, state);
+        let Some([batch, inputs]) = steps.first().map(Tensor::dims) else { return steps };
+        let mut state = (zero_state(&steps[0], units), zero_state(&steps[0], units));
+        let weight = self.gates.weight.val();
+        let (of_x, of_h) =
+            (weight.clone().slice_dim(0, 0..inputs), weight.slice_dim(0, inputs..inputs + units));
+        let count = steps.len();
+        let drive = Tensor::cat(steps, 0).matmul(of_x) + self.gates.bias.val().reshape([1, 4 * units]); // [T B, ·]
+        let mut outputs = Vec::with_capacity(count);
+        for t in 0..count {
+            let driven = drive.clone().slice_dim(0, t * batch..(t + 1) * batch);
+            state = remembered(driven + state.0.matmul(of_h.clone()), state.1);
             outputs.push(state.0.clone());
         }
         outputs
     }
+}
 
-    /// One step: x [B, inputs] and (h, c), each [B, units], to (h', c').
-    pub fn step(&self, x: Tensor<2>, (h, c): (Tensor<2>, Tensor<2>)) -> (Tensor<2>, Tensor<2>) {
-        let units = c.dims()[1];
-        let gates = self.gates.forward(Tensor::cat(vec![x, h], 1)); // [B, 4 units]
-        let gate = |k: usize| gates.clone().slice_dim(1, k * units..(k + 1) * units);
-        let c = sigmoid(gate(2) + 1.0) * c + sigmoid(gate(0)) * gate(1).tanh();
-        (c.clone().tanh() * sigmoid(gate(3)), c)
-    }
+/// From the sums of all gates, [B, 4 units], and c, [B, units], to (h', c').
+fn remembered(gates: Tensor<2>, c: Tensor<2>) -> (Tensor<2>, Tensor<2>) {
+    let units = c.dims()[1];
+    let gate = |k: usize| gates.clone().slice_dim(1, k * units..(k + 1) * units);
+    let c = sigmoid(gate(2) + 1.0) * c + sigmoid(gate(0)) * gate(1).tanh();
+    (c.clone().tanh() * sigmoid(gate(3)), c)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! An experiment: which method learns what, from how many labels.
 
+use super::Piece;
 use crate::config;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,9 @@ pub struct Experiment {
     pub pixel_noise: f64,
     /// Side of the part cut out of each image, at a random place.
     pub crop: usize,
+    /// What is left out of the preset `driftless`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<Piece>,
 }
 
 impl Default for Experiment {
@@ -77,6 +81,7 @@ impl Default for Experiment {
             odometry_noise: 0.1,
             pixel_noise: 20.0,
             crop: 24,
+            without: Vec::new(),
         }
     }
 }
@@ -108,6 +113,9 @@ impl Experiment {
     pub fn check(&self) -> Result<()> {
         let share = (0.0..=1.0).contains(&self.labels);
         config::check("labels", self.labels, share, "a share from 0 to 1")?;
+        if self.preset != PresetName::Driftless && !self.without.is_empty() {
+            return Err(Error::setting("without", "is for the preset driftless: others have no such pieces"));
+        }
         let counts = [
             ("trajectories", self.trajectories),
             ("particles", self.particles),

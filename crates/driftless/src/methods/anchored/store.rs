@@ -1,6 +1,6 @@
 //! The method as plain numbers, and back.
 
-use super::AnchoredEm;
+use super::{AnchoredEm, Teaching};
 use crate::error::{Error, Result};
 use crate::parameters::{self, Named};
 use burn::tensor::DType;
@@ -31,6 +31,9 @@ impl AnchoredEm {
     /// The optimiser's state, and the paths drawn last.
     pub(super) fn stored_memory(&self) -> Vec<Named> {
         let mut all = self.optimiser.state();
+        if self.teaching == Teaching::LabelsAlone {
+            return all;
+        }
         all.push(named(LENGTHS, self.drawn.iter().map(|path| path.len() as f64).collect()));
         all.push(named(POSES, self.drawn.iter().flatten().flatten().flatten().copied().collect()));
         all.push(named(SIZE, vec![self.effective_sample_size]));
@@ -59,6 +62,9 @@ impl AnchoredEm {
         (self.bridges, self.drawn) = (None, Vec::new());
         let Some(memory) = memory else { return Ok(()) };
         self.optimiser = self.optimiser.clone().with_state(memory);
+        if self.teaching == Teaching::LabelsAlone {
+            return Ok(());
+        }
         self.effective_sample_size = find(memory, SIZE)?.first().copied().unwrap_or(0.0);
         let (lengths, poses) = (find(memory, LENGTHS)?, find(memory, POSES)?);
         let steps = lengths.iter().sum::<f64>() as usize;

@@ -27,14 +27,16 @@ pub struct Tracker<'a> {
     pub bounds: [[f64; 2]; 2],
     /// What scores are multiplied by.
     pub temper: f64,
-    /// Particles at the start, and after [`SETTLED`] steps.
+    /// Particles in the first [`SETTLED`] steps, and later.
     pub population: [usize; 2],
+    /// Whether the first particles are drawn by the first image, or evenly.
+    pub looks_first: bool,
     /// Whether particles are drawn from the map when the belief explains an image worse than the map.
     pub recovers: bool,
 }
 
-/// Steps in which the population shrinks, geometrically.
-const SETTLED: f64 = 10.0;
+/// Steps until a robot should be found.
+const SETTLED: usize = 10;
 /// How fast the running mean of evidence forgets.
 const FORGETTING: f64 = 0.4;
 /// No more than this share of the belief is given up at once.
@@ -51,7 +53,8 @@ impl Tracker<'_> {
     ) {
         let tempered = |scores: Vec<f64>| scores.into_iter().map(|s| s * self.temper).collect::<Vec<f64>>();
         let map = tempered(view.of_map(0));
-        let poses = self.drawn(&normalised(&map), self.population[0].max(1), random);
+        let first = if self.looks_first { normalised(&map) } else { vec![1.0 / map.len() as f64; map.len()] };
+        let poses = self.drawn(&first, self.count(0), random);
         let mut cloud = Cloud { weights: vec![1.0 / poses.len() as f64; poses.len()], poses };
         show(0, &cloud, mean_log(&map));
         let mut trend: Option<f64> = None;
@@ -87,8 +90,7 @@ impl Tracker<'_> {
     }
 
     fn count(&self, t: usize) -> usize {
-        let [first, last] = self.population.map(|count| count.max(1) as f64);
-        (first * (last / first).powf((t as f64 / SETTLED).min(1.0))).round() as usize
+        self.population[usize::from(t >= SETTLED)].max(1)
     }
 
     fn is_outside(&self, pose: &[f64; 3]) -> bool {
@@ -182,6 +184,7 @@ mod tests {
             bounds: [[0.0; 2], [200.0; 2]],
             temper: 0.5,
             population: [1000, 100],
+            looks_first: true,
             recovers,
         };
         let (mut errors, mut counts) = (Vec::new(), Vec::new());

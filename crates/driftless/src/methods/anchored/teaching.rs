@@ -1,0 +1,150 @@
+//! What the network is taught in an epoch: which images, at which poses.
+
+use super::contrast::{self, Example};
+use super::noise::{self, Known};
+use super::paths::{Sizes, draw_paths};
+use super::tracker::View;
+use super::{AnchoredEm, ROUND, Sight, sight};
+use crate::error::{Error, Result};
+use crate::learn::{EpochReport, Piece, TrainingSet};
+use crate::smooth::chain::Bridge;
+use driftless_world::labels::Lesson;
+use driftless_world::random::Random;
+use rayon::prelude::*;
+
+/// Updates in an epoch.
+pub(super) const UPDATES: u64 = 100;
+const PATHS: Sizes = Sizes { particles: 200, paths: 8 };
+/// What scores are multiplied by where paths are drawn: the network has seen these very images, and
+/// neighbouring ones are alike.
+const PATH_TEMPER: f64 = 0.5;
+/// Of the trajectories, this share is kept from the network, to calibrate the temper on.
+const HELD_OUT: f64 = 0.1;
+/// The paper's noise a step: standard deviations of position and heading.
+const PAPER_NOISE: [f64; 2] = [20.0, 0.5];
+
+/// What the network is taught from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Teaching {
+    /// All images, at poses drawn from what labels, odometry and the other images say of the path.
+    BetweenLabels,
+    /// Images whose pose is known: the supervised twin.
+    LabelsAlone,
+}
+
+impl AnchoredEm {
+    /// Learns the noise in the first epoch; makes bridges where there are none.
+    pub(super) fn prepare(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<()> {
+        let alone = self.teaching == Teaching::LabelsAlone;
+        if epoch > 1 && (alone || self.bridges.is_some()) {
+            return Ok(());
+        }
+        let known: Vec<Known> = load(lessons, 0)?.iter().map(Known::of).collect();
+        if epoch == 1 {
+            let [position, heading] = PAPER_NOISE;
+            self.noise = if self.has(Piece::LearnedNoise) {
+                noise::learn(&known, self.scales.step_size)
+            } else {
+                [position, heading, 0.0, 0.0]
+            };
+        }
+        let bridge = |known: &Known| known.smooth(self.noise).and_then(|found| found.bridge().ok());
+        let bridges: Vec<Option<Bridge>> = known.par_iter().map(bridge).collect();
+        if bridges.iter().all(Option::is_none) {
+            return Err(Error::setting("labels", "left no pose known: learning between labels needs some"));
+        }
+        self.bridges = (!alone).then_some(bridges);
+        Ok(())
+    }
+
+    /// Says at which poses images are taught: drawn anew in the first epoch of a round.
+    pub(super) fn assign(&mut self, epoch: u64, lessons: &[Lesson]) -> Result<()> {
+        match self.teaching {
+            Teaching::LabelsAlone => self.drawn = lessons.iter().map(known_poses).collect(),
+            Teaching::BetweenLabels if (epoch - 1).is_multiple_of(ROUND) || self.drawn.is_empty() => {
+                self.draw(epoch, lessons)?;
+            }
+            Teaching::BetweenLabels => {}
+        }
+        Ok(())
+    }
+
+    /// Paths by labels and odometry, and from the second round on by images.
+    fn draw(&mut self, epoch: u64, lessons: &[Lesson]) -> Result<()> {
+        let looks = epoch > 1 && self.has(Piece::ImagesInPaths);
+        let sight = looks.then(|| Sight::new(&self.matcher, &self.scales, self.bounds()));
+        let bridges = self.bridges.as_ref().expect("they were made before");
+        let draw = |(number, (lesson, bridge)): (usize, (&Lesson, &Option<Bridge>))| {
+            let Some(bridge) = bridge else { return Ok((Vec::new(), 0.0)) };
+            let mut random = Random::stream(self.seed ^ epoch.rotate_left(32), number as u64);
+            let images = sight::images(lesson, &self.scales.pixels)?;
+            let seen = sight.as_ref().map(|sight| sight.of(&images));
+            let weigh = |t: usize, poses: &[[f64; 3]]| {
+                let scores = seen.as_ref().map(|seen| seen.scores(t, poses));
+                let tempered = |scores: Vec<f64>| scores.into_iter().map(|s| PATH_TEMPER * s).collect();
+                scores.map_or_else(|| vec![0.0; poses.len()], tempered)
+            };
+            let drawn = draw_paths(bridge, weigh, PATHS, &mut random);
+            Ok((drawn.poses, drawn.effective_sample_size))
+        };
+        let all = lessons.par_iter().zip(bridges).enumerate().map(draw).collect::<Result<Vec<_>>>()?;
+        let learned = all.iter().filter(|(poses, _)| !poses.is_empty()).count();
+        self.effective_sample_size = all.iter().map(|(_, size)| size).sum::<f64>() / learned.max(1) as f64;
+        self.drawn = all.into_iter().map(|(poses, _)| poses).collect();
+        Ok(())
+    }
+
+    /// An epoch of updates.
+    pub(super) fn update(&mut self, epoch: u64, lessons: &[Lesson]) -> Result<EpochReport> {
+        let pixels = |lesson: &Lesson| {
+            let images = sight::images(lesson, &self.scales.pixels)?;
+            Ok(images.try_to_vec_as::<f32>().expect("pixels are numbers"))
+        };
+        let taught = &lessons[..lessons.len() - held_out(lessons.len())];
+        let pixels = taught.par_iter().map(pixels).collect::<Result<Vec<Vec<f32>>>>()?;
+        let shape = self.scales.pixels.shape();
+        let stride = shape.iter().product::<usize>();
+        let steps = pixels.iter().zip(&self.drawn);
+        let steps = steps.flat_map(|(images, poses)| images.chunks_exact(stride).zip(poses));
+        let examples = steps.map(|(pixels, poses)| Example { pixels, poses });
+        let examples: Vec<Example> = examples.filter(|example| !example.poses.is_empty()).collect();
+        if examples.is_empty() {
+            return Err(Error::setting("labels", "left no pose known in the trajectories to learn from"));
+        }
+        let mut random = Random::stream(self.seed, epoch);
+        let (mut report, mut total) = (EpochReport::default(), 0.0);
+        for _ in 0..UPDATES {
+            let loss = contrast::loss(&self.matcher, &examples, shape, &self.device, &mut random);
+            let value = loss.try_to_vec_as::<f64>().expect("a number")[0];
+            let (matcher, step) = self.optimiser.step(self.matcher.clone(), &loss);
+            self.matcher = matcher;
+            if step.skipped.is_some() {
+                report.skipped += 1;
+                continue;
+            }
+            (report.updates, total) = (report.updates + 1, total + value);
+            report.gradient_norm += step.gradient_norm;
+        }
+        let made = report.updates.max(1) as f64;
+        report.gradient_norm /= made;
+        report.losses = vec![("contrast".to_owned(), total / made)];
+        Ok(report)
+    }
+}
+
+/// How many of the trajectories, the last ones, are kept from the network.
+pub(super) fn held_out(trajectories: usize) -> usize {
+    (HELD_OUT * trajectories as f64).floor() as usize
+}
+
+/// All lessons, with the noise named `draw` on their images.
+pub(super) fn load(lessons: &TrainingSet, draw: u64) -> Result<Vec<Lesson>> {
+    let one = |number: usize| Ok(lessons.lessons(&[number], draw)?.remove(0));
+    (0..lessons.len()).into_par_iter().map(one).collect()
+}
+
+/// The known pose of each step, or nothing.
+fn known_poses(lesson: &Lesson) -> Vec<Vec<[f64; 3]>> {
+    let numbers = |state: &[f32]| std::array::from_fn(|k| f64::from(state[k]));
+    lesson.labels().iter().map(|state| state.map(numbers).into_iter().collect()).collect()
+}
