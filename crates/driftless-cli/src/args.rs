@@ -1,20 +1,23 @@
 //! What can be typed: verbs, options, their help and their defaults.
 
+mod learning;
 mod simulate;
 
+pub use learning::{Evaluate, Report, Train};
 pub use simulate::{Format, HouseSplit, Simulate, Size, Steering};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Worlds and data for differentiable particle filters that learn from few labels.
+/// Differentiable particle filters that learn from few labels: data, training, reports.
 #[derive(Parser, Debug)]
 #[command(
     name = "driftless",
     version,
     max_term_width = 100,
     after_help = "\
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 `inspect` found problems, 130 interrupted.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 `inspect` found problems, 4 `train` diverged,
+130 interrupted (a training can go on with `train --resume`).
 
 Start with: driftless demo"
 )]
@@ -39,6 +42,12 @@ pub enum Verb {
     Show(Show),
     /// Turn a data file into another layout
     Convert(Convert),
+    /// Teach a method from few labels, in a folder that remembers everything
+    Train(Train),
+    /// Judge a trained method on other recordings
+    Evaluate(Evaluate),
+    /// Compare runs on one web page
+    Report(Report),
     /// Make a small Maze 1 data set, inspect it and draw it; needs nothing
     Demo(Demo),
 }

@@ -3,13 +3,16 @@
 //! A flag that loops look at, rather than an exit in the handler: returning normally runs the
 //! destructors that remove temporary files. A second signal ends the process at once.
 
+use crate::output::complain;
 use anyhow::{Result, bail};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// 128 + SIGINT, as shells report it.
 pub const EXIT_CODE: u8 = 130;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+static ANSWER: OnceLock<&str> = OnceLock::new();
 
 /// From now on, SIGINT, SIGTERM and SIGHUP raise the flag.
 pub fn listen() -> Result<()> {
@@ -17,8 +20,17 @@ pub fn listen() -> Result<()> {
         if INTERRUPTED.swap(true, Ordering::Relaxed) {
             std::process::exit(i32::from(EXIT_CODE));
         }
+        if let Some(answer) = ANSWER.get() {
+            complain(answer);
+        }
     })?;
     Ok(())
+}
+
+/// What to say at once when somebody asks to stop: for work that stops late.
+pub fn answer(words: &'static str) {
+    // The first to set it is the work that goes on now.
+    let _ = ANSWER.set(words);
 }
 
 /// True if somebody asked to stop.

@@ -1,15 +1,19 @@
-//! The `driftless` command: make, inspect, show and convert data for differentiable particle filters.
+//! The `driftless` command: data for differentiable particle filters, their training, and reports on it.
 
 mod args;
 mod convert;
 mod data;
 mod demo;
+mod evaluate;
 mod inspect;
 mod interrupt;
 mod output;
 mod progress;
+mod recordings;
+mod report;
 mod show;
 mod simulate;
+mod train;
 mod usage;
 
 use args::{Arguments, Verb};
@@ -40,6 +44,9 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Verb::Inspect(wanted) => return inspect::run(wanted),
         Verb::Show(wanted) => show::run(wanted)?,
         Verb::Convert(wanted) => convert::run(wanted)?,
+        Verb::Train(wanted) => return train::run(wanted),
+        Verb::Evaluate(wanted) => evaluate::run(wanted)?,
+        Verb::Report(wanted) => report::run(wanted)?,
         Verb::Demo(wanted) => demo::run(wanted)?,
     }
     Ok(ExitCode::SUCCESS)

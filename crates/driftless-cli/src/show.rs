@@ -3,6 +3,7 @@
 use crate::args::Show;
 use crate::data::{Data, open_maze};
 use crate::output::print;
+use crate::recordings::guess;
 use crate::usage::misused;
 use anyhow::{Context, Result, bail};
 use driftless_report::path_picture::{Region, spread_steps};
@@ -64,7 +65,7 @@ fn picture(wanted: &Show) -> Result<PathPicture> {
         None => data
             .provenance()
             .and_then(|provenance| provenance.maze)
-            .or_else(|| guess(&wanted.file, &data, &path)),
+            .or_else(|| guessed(&wanted.file, &data, &path)),
     };
     let subtitle =
         layout.as_ref().map_or_else(|| "no map known; name one with --maze".into(), |l| l.name().to_owned());
@@ -99,19 +100,10 @@ fn frames(episode: &Trajectory, count: usize) -> Result<Vec<FramePick>> {
         .collect::<driftless_world::Result<_>>()?)
 }
 
-/// The built-in maze that a DPF file without provenance comes from: told by its name, as DPF's
-/// files are (nav01_train.npz), and only if the path stays inside.
-fn guess(file: &Path, data: &Data, path: &[Option<Pose>]) -> Option<Layout> {
-    if !matches!(data, Data::Dpf(_)) {
-        return None;
-    }
-    let name = file.file_name()?.to_string_lossy().to_lowercase();
-    let number =
-        (1..=3).find(|k| name.contains(&format!("nav0{k}")) || name.contains(&format!("maze{k}")))?;
-    let layout = Layout::built_in(&format!("maze{number}"))?;
-    let [width, height] = layout.extent();
-    let inside = |pose: &Pose| (0.0..=width).contains(&pose.x) && (0.0..=height).contains(&pose.y);
-    path.iter().flatten().all(inside).then_some(layout)
+/// The maze a DPF file's name tells.
+fn guessed(file: &Path, data: &Data, path: &[Option<Pose>]) -> Option<Layout> {
+    let known: Vec<Pose> = path.iter().copied().flatten().collect();
+    matches!(data, Data::Dpf(_)).then(|| guess(file, &known)).flatten()
 }
 
 fn maze_background(layout: &Layout) -> Background {

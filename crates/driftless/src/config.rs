@@ -42,12 +42,16 @@ pub fn parse<C: DeserializeOwned>(text: &str) -> Result<C> {
     })
 }
 
-/// Of serde's "unknown field `x`, expected one of `a`, `b`", the name that is most like x; none if
-/// more than a third of it would have to change.
+/// Of serde's "unknown field `x`, expected one of `a`, `b`", the name that is most like x.
 fn nearest(message: &str) -> Option<&str> {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let unknown = message.starts_with("unknown ").then(|| quoted.next()).flatten()?;
-    let (changes, name) = quoted.map(|name| (edits(unknown, name), name)).min()?;
+    nearest_name(unknown, quoted)
+}
+
+/// The known name that is most like an unknown one; none if more than a third of it would have to change.
+pub fn nearest_name<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let (changes, name) = known.into_iter().map(|name| (edits(unknown, name), name)).min()?;
     (3 * changes <= unknown.chars().count().max(3)).then_some(name)
 }
 

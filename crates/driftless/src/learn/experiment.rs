@@ -4,6 +4,7 @@ use super::Piece;
 use crate::config;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Who learns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +31,29 @@ pub enum PresetName {
     Paper,
     /// As the authors' code computes it.
     ReleasedCode,
+}
+
+/// As reports and legends show it.
+impl fmt::Display for MethodName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sdpf => "SDPF",
+            Self::Dpf => "DPF",
+            Self::DpfJonschkowski => "DPF (Jonschkowski)",
+            Self::Lstm => "LSTM",
+        })
+    }
+}
+
+/// As it is written in experiments.
+impl fmt::Display for PresetName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Driftless => "driftless",
+            Self::Paper => "paper",
+            Self::ReleasedCode => "released-code",
+        })
+    }
 }
 
 /// Everything that names a run, but its data.

@@ -47,13 +47,14 @@ pub struct Session {
 }
 
 impl Session {
-    /// A new run in an empty folder: settings and scales are written, nothing is taught yet.
+    /// A new run in an empty folder: settings and scales are written, nothing is taught yet. If there is no
+    /// such method, or it cannot learn from these data, the folder stays empty.
     pub fn begin(folder: RunFolder, config: RunConfig, material: Material, build: Build) -> Result<Self> {
         config.experiment.check()?;
-        folder.write_config(&config)?;
         let scales = Scales::measure(&material.training)?;
-        folder.write_scales(&scales)?;
         let method = build(&config.experiment, &scales)?;
+        folder.write_config(&config)?;
+        folder.write_scales(&scales)?;
         Ok(Self { folder, config, scales, material, method, records: Vec::new() })
     }
 

@@ -21,9 +21,9 @@ impl Crop {
     pub(super) fn check(self, height: usize, width: usize) -> Result<()> {
         match self {
             Self::Centre(size) | Self::Random(size) if size == 0 || size > height.min(width) => {
-                Err(Error::new(format!(
-                    "a crop of {size} x {size} does not fit into images of {height} x {width}"
-                )))
+                let problem =
+                    format!("a crop of {size} x {size} does not fit into images of {height} x {width}");
+                Err(Error::new(problem).in_field("rgbd"))
             }
             _ => Ok(()),
         }

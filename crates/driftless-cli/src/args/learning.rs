@@ -1,0 +1,125 @@
+//! Options of `driftless train`, `evaluate` and `report`.
+
+use super::Reading;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Options of `train`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  driftless train maze-sdpf --train nav01_train.npz --run runs/sdpf
+  driftless train maze-dpf-released --train a.npz --valid b.npz --run runs/dpf labels=0.25 seed=2
+  driftless train my.toml --train a.npz --run runs/mine
+  driftless train --resume runs/sdpf
+
+Built-in experiments: maze-sdpf, maze-dpf, maze-lstm, maze-sdpf-paper, maze-sdpf-released,
+maze-dpf-released, maze-dpf-jonschkowski.
+Settings: method, preset, labels, trajectories, validation, particles, epochs, batch, seed,
+odometry-noise, pixel-noise, crop.
+Exit codes: 0 finished, 1 failed, 2 wrong usage, 4 diverged (the best weights are kept),
+130 interrupted after an epoch (go on with --resume).")]
+pub struct Train {
+    /// A built-in experiment or a file in TOML
+    #[arg(required_unless_present = "resume")]
+    pub experiment: Option<String>,
+
+    /// Settings to replace, as labels=0.25
+    #[arg(value_name = "KEY=VALUE")]
+    pub settings: Vec<String>,
+
+    /// Recordings to learn from, in DPF's layout
+    #[arg(long, value_name = "FILE", required_unless_present = "resume")]
+    pub train: Option<PathBuf>,
+
+    /// Recordings to choose the best weights with [default: those of --train that are not learned from]
+    #[arg(long, value_name = "FILE")]
+    pub valid: Option<PathBuf>,
+
+    /// A new folder for the run
+    #[arg(long, value_name = "DIR", required_unless_present = "resume")]
+    pub run: Option<PathBuf>,
+
+    /// Go on with the run in this folder, with its own settings and data
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with_all = ["experiment", "settings", "train", "valid", "run", "steps_per_episode"]
+    )]
+    pub resume: Option<PathBuf>,
+
+    /// How to read the files
+    #[command(flatten)]
+    pub reading: Reading,
+}
+
+/// Options of `evaluate`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  driftless evaluate runs/sdpf --data nav01_valid.npz
+  driftless evaluate runs/sdpf --data nav01_valid.npz --particles 1000 --odometry-noise 0.2
+  driftless evaluate runs/sdpf --data other.npz --maze my.maze --json | python3 -m json.tool
+
+Writes evaluation.json and episodes.json into the run's folder, for `driftless report`.")]
+pub struct Evaluate {
+    /// The folder of a run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+
+    /// Recordings to judge by, in DPF's layout, other than those learned from
+    #[arg(long, value_name = "FILE")]
+    pub data: PathBuf,
+
+    /// Number of particles [default: as in training]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub particles: Option<u32>,
+
+    /// Take the first N episodes only
+    #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub episodes: Option<u32>,
+
+    /// Names the noise and the filter's random numbers
+    #[arg(long, short, default_value_t = 1)]
+    pub seed: u64,
+
+    /// Multiply each odometry number by N(1, this²) [default: as in training]
+    #[arg(long, value_name = "SHARE")]
+    pub odometry_noise: Option<f64>,
+
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+
+    /// How many episodes to keep with all particles, for the report's player
+    #[arg(long, value_name = "K", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=12))]
+    pub play: u8,
+
+    /// The maze to draw episodes on: maze1, maze2, maze3 or a drawing [default: found out from the file]
+    #[arg(long)]
+    pub maze: Option<String>,
+
+    /// How to read the file
+    #[command(flatten)]
+    pub reading: Reading,
+}
+
+/// Options of `report`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  driftless report runs/sdpf runs/dpf --out report
+  driftless report runs --out report --force")]
+pub struct Report {
+    /// Folders of runs, or folders that hold such folders
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+
+    /// Folder for the page, its figures and its tables
+    #[arg(long, short, value_name = "DIR")]
+    pub out: PathBuf,
+
+    /// Write into a folder that holds something else
+    #[arg(long, short)]
+    pub force: bool,
+}

@@ -1,0 +1,199 @@
+//! `driftless evaluate`: how well a trained method follows robots it has not seen.
+
+mod playback;
+mod table;
+
+use crate::args;
+use crate::data::open_maze;
+use crate::interrupt;
+use crate::output::{complain, print};
+use crate::progress::Progress;
+use crate::recordings::{Purpose, Recordings};
+use crate::usage::misused;
+use anyhow::{Context, Result};
+use driftless::learn::{DataFiles, Experiment, Tracking, Trained};
+use driftless::methods::build;
+use driftless_world::evaluation::{Episodes, Plan};
+use driftless_world::files::{NewFile, Overwrite};
+use driftless_world::maze::Layout;
+use driftless_world::random::Random;
+use driftless_world::{About, Evaluation, Track, Trajectory};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Episodes in memory at once.
+const HANDFUL: usize = 32;
+
+/// What to judge a method by, and how.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// Recordings, in DPF's layout.
+    pub data: PathBuf,
+    /// Recorded steps of an episode, where the file does not say it.
+    pub steps: Option<usize>,
+    /// Particles, if not as many as in training.
+    pub particles: Option<usize>,
+    /// Take only so many episodes.
+    pub episodes: Option<usize>,
+    /// Names the noise and the filter's random numbers.
+    pub seed: u64,
+    /// Noise of the odometry, if not as in training.
+    pub odometry_noise: Option<f64>,
+    /// How many episodes to keep with all particles.
+    pub play: usize,
+    /// The world, if the file does not tell.
+    pub maze: Option<Layout>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Judgement {
+    /// All figures.
+    pub evaluation: Evaluation,
+    /// A few episodes to look at.
+    pub episodes: Episodes,
+}
+
+/// Judges a run, writes the result into its folder and prints it.
+pub fn run(wanted: &args::Evaluate) -> Result<()> {
+    if let Some(noise) = wanted.odometry_noise.filter(|noise| !(0.0..=10.0).contains(noise)) {
+        misused!("--odometry-noise {noise}: must be a share from 0 to 10");
+    }
+    let trial = Trial {
+        data: wanted.data.clone(),
+        steps: wanted.reading.steps_per_episode,
+        particles: wanted.particles.map(|count| count as usize),
+        episodes: wanted.episodes.map(|count| count as usize),
+        seed: wanted.seed,
+        odometry_noise: wanted.odometry_noise,
+        play: usize::from(wanted.play),
+        maze: wanted.maze.as_deref().map(open_maze).transpose()?,
+    };
+    let judgement = judge(&wanted.run, &trial)?;
+    save(&wanted.run, &judgement)?;
+    if wanted.json {
+        return print(&judgement.evaluation.to_json());
+    }
+    let run = wanted.run.display();
+    print(&format!(
+        "{}\nIn {run}: evaluation.json, episodes.json\nNext: driftless report {run} --out report\n",
+        table::text(&judgement.evaluation)
+    ))
+}
+
+/// Tracks all episodes with the best weights of a run.
+pub fn judge(run: &Path, trial: &Trial) -> Result<Judgement> {
+    let trained = Trained::open(run, &build)?;
+    let experiment = Experiment {
+        odometry_noise: trial.odometry_noise.unwrap_or(trained.config.experiment.odometry_noise),
+        particles: trial.particles.unwrap_or(trained.config.experiment.particles),
+        ..trained.config.experiment.clone()
+    };
+    let recordings =
+        Recordings::open(&trial.data, trial.steps, &experiment, trial.seed, Purpose::Evaluation)?;
+    let [height, width, _] = trained.config.data.image;
+    recordings.check(None, [height, width], "the run learned from images")?;
+    warn_of_known(&trained.config.data, &experiment, &trial.data);
+    let count = trial.episodes.unwrap_or(usize::MAX).min(recordings.len());
+    let tracks = tracks(&trained, &recordings, count, experiment.particles, trial.seed)?;
+    let about = about(&experiment, &recordings, &tracks, trial.maze.as_ref())?;
+    let plan = plan(&recordings, &tracks, trial.maze.as_ref())?;
+    let episodes =
+        playback::record(&trained, &recordings, trial.play.min(count), (&about, &plan), trial.seed)?;
+    let evaluation = Evaluation::of(about, trained.scales.step_size, &tracks)?;
+    Ok(Judgement { evaluation, episodes })
+}
+
+/// Writes `evaluation.json` and `episodes.json` into a run's folder.
+pub fn save(run: &Path, judgement: &Judgement) -> Result<()> {
+    let files = [
+        ("evaluation.json", judgement.evaluation.to_json()),
+        ("episodes.json", judgement.episodes.to_json()),
+    ];
+    for (name, text) in files {
+        let path = run.join(name);
+        let mut file = NewFile::create(&path, Overwrite::Replace)?;
+        file.write_all(text.as_bytes()).with_context(|| format!("{}: cannot write", path.display()))?;
+        file.commit()?;
+    }
+    Ok(())
+}
+
+fn tracks(
+    trained: &Trained,
+    recordings: &Recordings,
+    count: usize,
+    particles: usize,
+    seed: u64,
+) -> Result<Vec<Track>> {
+    let mut progress = Progress::new("evaluate", "episodes", count);
+    let mut tracks = Vec::with_capacity(count);
+    for first in (0..count).step_by(HANDFUL) {
+        interrupt::check()?;
+        let handful = first..count.min(first + HANDFUL);
+        let episodes = handful.map(|index| recordings.get(index)).collect::<Result<Vec<Trajectory>>>()?;
+        let tracking = Tracking { particles, seed: handful_seed(seed, first), clouds: false };
+        tracks.extend(trained.method.track(&episodes, tracking)?);
+        progress.advance(episodes.len());
+    }
+    progress.finish();
+    Ok(tracks)
+}
+
+/// Methods number episodes within a handful, whose random numbers would else be those of every other.
+fn handful_seed(seed: u64, first: usize) -> u64 {
+    Random::stream(seed ^ 0x6a75_6467_6521, first as u64).bits()
+}
+
+fn about(
+    experiment: &Experiment,
+    recordings: &Recordings,
+    tracks: &[Track],
+    maze: Option<&Layout>,
+) -> Result<About> {
+    let has_particles = tracks.iter().any(|track| track.effective_sample_size.is_some());
+    Ok(About {
+        method: experiment.method.to_string(),
+        preset: experiment.preset.to_string(),
+        world: maze.map_or_else(|| recordings.world(), |maze| Ok(maze.name().to_owned()))?,
+        labels: experiment.labels,
+        seed: experiment.seed,
+        particles: if has_particles { experiment.particles } else { 0 },
+        odometry_noise: experiment.odometry_noise,
+        data: recordings.path().file_name().unwrap_or_default().to_string_lossy().into_owned(),
+    })
+}
+
+/// The maze; where it is not known, the box of all true poses, with some space around.
+fn plan(recordings: &Recordings, tracks: &[Track], maze: Option<&Layout>) -> Result<Plan> {
+    let found = if maze.is_none() { recordings.maze()? } else { None };
+    if let Some(layout) = maze.or(found.as_ref()) {
+        return Ok(Plan::of_maze(layout));
+    }
+    let truths = || tracks.iter().flat_map(|track| &track.truth).map(|pose| [pose.x, pose.y]);
+    let edge =
+        |k: usize, pick: fn(f64, f64) -> f64| truths().map(|place| place[k]).reduce(pick).unwrap_or(0.0);
+    let [low, high] = [[edge(0, f64::min), edge(1, f64::min)], [edge(0, f64::max), edge(1, f64::max)]];
+    let space = 0.05 * (high[0] - low[0]).max(high[1] - low[1]).max(1.0);
+    let (low, high) = (low.map(|value| value - space), high.map(|value| value + space));
+    Ok(Plan { low, high, walls: Vec::new(), unit: "units".into() })
+}
+
+/// Figures on what a method has learned from, or was chosen by, are too good.
+fn warn_of_known(data: &DataFiles, experiment: &Experiment, file: &Path) {
+    let same = |other: &Path| match (other.canonicalize(), file.canonicalize()) {
+        (Ok(other), Ok(file)) => other == file,
+        _ => other == file,
+    };
+    let name = file.display();
+    if same(&data.train) {
+        let count = experiment.trajectories;
+        complain(&format!(
+            "warning: the run learned from the first {count} trajectories of {name}; figures on them are too good"
+        ));
+    } else if data.valid.as_deref().is_some_and(same) {
+        complain(&format!(
+            "warning: the best weights were chosen with {name}; figures on it are a little too good"
+        ));
+    }
+}

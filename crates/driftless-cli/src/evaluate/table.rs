@@ -1,0 +1,112 @@
+//! The figures of an evaluation as a table: one row a figure, one column a step.
+
+use crate::output::aligned;
+use driftless_world::Evaluation;
+use driftless_world::evaluation::{Figure, StepFigures};
+
+/// Steps to show besides the last, counted from 1.
+const STEPS: [usize; 4] = [10, 25, 50, 75];
+
+/// What was judged, how far estimates are off, how soon robots are found.
+pub fn text(evaluation: &Evaluation) -> String {
+    let about = &evaluation.about;
+    let particles = match about.particles {
+        0 => "no particles".to_owned(),
+        count => format!("{count} particles"),
+    };
+    let mut text = format!(
+        "{} ({}) in {}, {} % of the poses known, seed {}\n{} trajectories of {}, {particles}, odometry noise {}\n\n",
+        about.method,
+        about.preset,
+        about.world,
+        100.0 * about.labels,
+        about.seed,
+        evaluation.trajectories,
+        about.data,
+        about.odometry_noise
+    );
+    text += &aligned(&rows(evaluation));
+    let found = &evaluation.localisation;
+    text += &format!(
+        "\nlocalised for good (within {} units): after {} steps; never: {}\n",
+        evaluation.thresholds.localised,
+        figure(found.mean, 1.0, 1),
+        figure(Some(found.never), 100.0, 1) + " %"
+    );
+    let unusable = evaluation.unusable;
+    if unusable.estimates > 0 {
+        text += &format!(
+            "{} estimates in {} trajectories are nowhere: in no mean, but lost\n",
+            unusable.estimates, unusable.trajectories
+        );
+    }
+    text
+}
+
+fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
+    let early = STEPS.into_iter().filter(|step| *step < evaluation.steps.len());
+    let mut columns: Vec<(String, &StepFigures)> =
+        early.map(|step| (step.to_string(), &evaluation.steps[step - 1])).collect();
+    columns.push((format!("{} (last)", evaluation.steps.len()), &evaluation.last));
+    let lost = format!("lost (beyond {} units), %", evaluation.thresholds.lost);
+    let median = |step: &StepFigures| number(step.position_quartiles.map(|quartiles| quartiles[1]));
+    let figures: [(&str, &dyn Fn(&StepFigures) -> String); 11] = [
+        ("position RMSE, units", &|step| figure(step.position_rmse, 1.0, 1)),
+        ("median position error, units", &median),
+        ("RMSE, step sizes", &|step| figure(step.scaled_rmse, 1.0, 2)),
+        ("mean distance, step sizes", &|step| figure(step.scaled_distance, 1.0, 2)),
+        ("heading RMSE, degrees", &|step| figure(step.heading_rmse, 1.0, 1)),
+        ("median heading error, degrees", &|step| number(step.heading_median)),
+        ("error rate, %", &|step| figure(step.error_rate, 100.0, 1)),
+        (&lost, &|step| figure(step.lost, 100.0, 1)),
+        ("-log density of the truth", &|step| figure(step.negative_log_density, 1.0, 2)),
+        ("truth in the 90 % region, %", &|step| figure(step.coverage, 100.0, 1)),
+        ("effective sample size", &|step| figure(step.effective_sample_size, 1.0, 1)),
+    ];
+    let mut rows = vec![vec!["step".to_owned()]];
+    rows[0].extend(columns.iter().map(|(name, _)| name.clone()));
+    for (name, tell) in figures {
+        let mut row = vec![name.to_owned()];
+        row.extend(columns.iter().map(|(_, step)| tell(step)));
+        rows.push(row);
+    }
+    rows
+}
+
+/// Mean ± standard error over trajectories.
+fn figure(figure: Option<Figure>, factor: f64, decimals: usize) -> String {
+    let Some(Figure { value, standard_error, .. }) = figure else { return "-".to_owned() };
+    let error = standard_error.map_or(String::new(), |error| format!(" ± {:.decimals$}", factor * error));
+    format!("{:.decimals$}{error}", factor * value)
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), |value| format!("{value:.1}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use driftless_world::{About, Pose, Track};
+
+    /// Errors are 3, 4 and 5 units at all steps but the last, where they are 30, 40 and 50.
+    #[test]
+    fn figures_stand_below_their_steps() {
+        let track = |error: f64| {
+            let at = |x: f64| Pose::new(x, 0.0, 0.0);
+            let mut estimate = vec![at(error); 12];
+            estimate[11] = at(10.0 * error);
+            Track::new(vec![at(0.0); 12], estimate)
+        };
+        let tracks = [3.0, 4.0, 5.0].map(track);
+        let evaluation = Evaluation::of(About::default(), [10.0, 10.0, 1.0], &tracks).unwrap();
+        let rows = rows(&evaluation);
+        assert_eq!(rows[0], ["step", "10", "12 (last)"]);
+        assert_eq!(rows[2][1..], ["4.0", "40.0"], "medians");
+        // The mean of 0.3, 0.4 and 0.5 with the deviation 0.1, over √3.
+        assert_eq!(rows[4][1..], ["0.40 ± 0.06", "4.00 ± 0.58"]);
+        assert_eq!(rows[11][1..], ["-", "-"], "there are no particles");
+        // The last of them is not within 50 units.
+        assert!(text(&evaluation).contains("after 0.0 ± 0.0 steps; never: 33.3 ± 33.3 %"));
+    }
+}

@@ -1,0 +1,160 @@
+//! Recordings of a maze as a method is taught and examined with: cropped, and with the noise of an experiment.
+
+use anyhow::{Result, bail};
+use driftless::learn::{Experiment, Source};
+use driftless_world::files::FileKind;
+use driftless_world::files::dpf::{Crop, DpfFile, DpfOptions};
+use driftless_world::files::provenance::Provenance;
+use driftless_world::maze::Layout;
+use driftless_world::random::Random;
+use driftless_world::{Dataset, Error, Pose, Trajectory};
+use std::path::{Path, PathBuf};
+
+/// What noise is drawn for; each has numbers of its own under the same seed.
+#[derive(Clone, Copy, Debug)]
+pub enum Purpose {
+    /// To learn from.
+    Training = 1,
+    /// To choose the best weights with.
+    Validation = 2,
+    /// To judge the result.
+    Evaluation = 3,
+}
+
+/// A file in DPF's layout, seen through an experiment's noise.
+pub struct Recordings {
+    path: PathBuf,
+    file: DpfFile,
+    seed: u64,
+}
+
+impl Recordings {
+    /// Opens a file; `steps` says how long episodes are where the file does not.
+    pub fn open(
+        path: &Path,
+        steps: Option<usize>,
+        experiment: &Experiment,
+        seed: u64,
+        purpose: Purpose,
+    ) -> Result<Self> {
+        let kind = FileKind::of(path)?;
+        if kind != FileKind::Dpf {
+            bail!(
+                "{}: holds {kind}; methods learn from DPF's npz (pose, rgbd), as `driftless simulate maze1` makes it",
+                path.display()
+            );
+        }
+        let seed = Random::stream(seed ^ 0x7265_636f_7264, purpose as u64).bits();
+        let options = DpfOptions {
+            steps_per_episode: steps,
+            odometry_noise: experiment.odometry_noise as f32,
+            pixel_noise: experiment.pixel_noise as f32,
+            crop: Crop::Random(experiment.crop),
+            seed,
+            ..DpfOptions::default()
+        };
+        Ok(Self { path: path.to_path_buf(), file: DpfFile::open(path, options)?, seed })
+    }
+
+    /// Where they are.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many episodes.
+    pub fn len(&self) -> usize {
+        self.file.len()
+    }
+
+    /// Recorded steps of an episode, the first included.
+    pub fn steps(&self) -> usize {
+        self.file.steps_per_episode()
+    }
+
+    /// Height, width and channels of recorded images.
+    pub fn image(&self) -> [usize; 3] {
+        self.file.image_shape()
+    }
+
+    /// Episode `index` with the one noise that names itself.
+    pub fn get(&self, index: usize) -> Result<Trajectory> {
+        Ok(self.file.get(index)?)
+    }
+
+    /// The images of the steps of an episode as the camera took them: height, width and RGB bytes of each.
+    pub fn frames(&self, index: usize) -> Result<(usize, usize, Vec<Vec<u8>>)> {
+        let images = self.file.recording(index)?.images;
+        let byte = |i: usize| images.pixels.get(i).clamp(0.0, 255.0) as u8;
+        let frame = |t: usize| {
+            let first = t * images.stride();
+            let pixels = (first..first + images.stride()).step_by(images.channels);
+            pixels.flat_map(|pixel| [byte(pixel), byte(pixel + 1), byte(pixel + 2)]).collect()
+        };
+        // The first step only serves the first action.
+        Ok((images.height, images.width, (1..images.len()).map(frame).collect()))
+    }
+
+    /// The maze they were made in, as far as the file or its name tell.
+    pub fn maze(&self) -> Result<Option<Layout>> {
+        let told = Provenance::parse(self.file.comment()).and_then(|provenance| provenance.maze);
+        if told.is_some() {
+            return Ok(told);
+        }
+        let poses = self.file.recording(0)?.poses;
+        let path: Vec<Pose> = poses.iter().map(|[x, y, _]| Pose::new(*x, *y, 0.0)).collect();
+        Ok(guess(&self.path, &path))
+    }
+
+    /// The world's name: the file's own if nothing else is known.
+    pub fn world(&self) -> Result<String> {
+        let told = Provenance::parse(self.file.comment()).and_then(|provenance| provenance.world);
+        let stem = || self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(told.or(self.maze()?.map(|maze| maze.name().to_owned())).unwrap_or_else(stem))
+    }
+
+    /// Fails if steps or images are not as somebody (`whose`) needs them. Depth is never looked at.
+    pub fn check(&self, steps: Option<usize>, [height, width]: [usize; 2], whose: &str) -> Result<()> {
+        let wrong = |field: &str, problem: String| {
+            Err(Error::new(problem).in_field(field).in_file(&self.path).into())
+        };
+        if let Some(wanted) = steps.filter(|steps| *steps != self.steps()) {
+            return wrong(
+                "pose",
+                format!("has episodes of {} steps, but {whose} of {wanted}; they must agree", self.steps()),
+            );
+        }
+        let [own_height, own_width, _] = self.image();
+        if [own_height, own_width] != [height, width] {
+            return wrong(
+                "rgbd",
+                format!(
+                    "has images of {own_height} x {own_width}, but {whose} of {height} x {width}; they must agree"
+                ),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// A draw changes crops and pixel noise, and means other ones under another seed.
+impl Source for Recordings {
+    fn episodes(&self) -> usize {
+        self.len()
+    }
+
+    fn episode(&self, index: usize, draw: u64) -> driftless::Result<Trajectory> {
+        Ok(self.file.get_with(index, Random::stream(self.seed, draw).bits())?)
+    }
+}
+
+/// The built-in maze that a DPF file without provenance comes from: told by its name, as DPF's
+/// files are (nav01_train.npz), and only if a path stays inside.
+pub fn guess(file: &Path, path: &[Pose]) -> Option<Layout> {
+    let name = file.file_name()?.to_string_lossy().to_lowercase();
+    let number =
+        (1..=3).find(|k| name.contains(&format!("nav0{k}")) || name.contains(&format!("maze{k}")))?;
+    let layout = Layout::built_in(&format!("maze{number}"))?;
+    let [width, height] = layout.extent();
+    let inside = |pose: &Pose| (0.0..=width).contains(&pose.x) && (0.0..=height).contains(&pose.y);
+    path.iter().all(inside).then_some(layout)
+}

@@ -1,0 +1,83 @@
+//! `driftless train`: a method is taught in a folder that remembers everything, and can go on after any end.
+
+mod ending;
+mod experiments;
+mod material;
+mod watcher;
+
+pub use material::Files;
+pub use watcher::Watcher;
+
+use crate::args::Train;
+use crate::interrupt;
+use crate::output::complain;
+use crate::usage::misused;
+use anyhow::Result;
+use driftless::learn::{EpochRecord, Experiment, Observer, Outcome, RunConfig, RunFolder, Session};
+use driftless::methods::build;
+use material::Gathered;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// How a session ended, and the best there is.
+#[derive(Debug)]
+pub struct Ended {
+    /// How.
+    pub outcome: Outcome,
+    /// Epochs taught now; others may have been taught before.
+    pub taught: u64,
+    /// The epoch whose weights are kept, if there is one.
+    pub best: Option<EpochRecord>,
+}
+
+/// Begins a run or goes on with one, and says how it ended.
+pub fn run(wanted: &Train) -> Result<ExitCode> {
+    interrupt::answer("stopping after this epoch; press again to stop at once");
+    let (folder, ended) = match (wanted, &wanted.resume) {
+        (_, Some(folder)) => (folder, run_again(folder, |config| Watcher::new(config.experiment.epochs))?),
+        (Train { experiment: Some(name), train: Some(train), run: Some(run), .. }, None) => {
+            let experiment = experiments::find(name, &wanted.settings)?;
+            let files = Files {
+                train: train.clone(),
+                valid: wanted.valid.clone(),
+                steps: wanted.reading.steps_per_episode,
+            };
+            (run, run_new(&experiment, &files, run, &mut Watcher::new(experiment.epochs))?)
+        }
+        _ => misused!("an experiment, --train and --run are needed, or --resume alone"),
+    };
+    ending::tell(folder, &ended)
+}
+
+/// Teaches an experiment from its first epoch on, in a new folder. What is learned from what is said on
+/// standard error; all else is the observer's.
+pub fn run_new(
+    experiment: &Experiment,
+    files: &Files,
+    folder: &Path,
+    observer: &mut dyn Observer,
+) -> Result<Ended> {
+    let gathered = material::gather(experiment, files)?;
+    let folder = RunFolder::create(folder)?;
+    gathered.introduce(experiment);
+    let Gathered { material, data, .. } = gathered;
+    let config = RunConfig { experiment: experiment.clone(), data };
+    teach(Session::begin(folder, config, material, &build)?, observer)
+}
+
+/// Goes on with the run of a folder, watched by who is made for its settings.
+pub fn run_again<O: Observer>(folder: &Path, watch: impl FnOnce(&RunConfig) -> O) -> Result<Ended> {
+    let folder = RunFolder::open(folder)?;
+    let config = folder.config()?;
+    let gathered = material::gather_again(&config, folder.path())?;
+    gathered.introduce(&config.experiment);
+    let session = Session::resume(folder, gathered.material, &build)?;
+    complain(&format!("going on after epoch {} of {}", session.epochs(), config.experiment.epochs));
+    teach(session, &mut watch(&config))
+}
+
+fn teach(mut session: Session, observer: &mut dyn Observer) -> Result<Ended> {
+    let before = session.epochs();
+    let outcome = session.run(observer)?;
+    Ok(Ended { outcome, taught: session.epochs() - before, best: session.best().cloned() })
+}
