@@ -1,63 +1,20 @@
 //! The command as a script sees it: files, messages and exit codes.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod terminal;
 
-/// A folder of its own for each test, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("driftless-cli-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_string_lossy().into_owned()
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.0).unwrap();
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn driftless(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_driftless")).args(arguments).output().unwrap()
-}
-
-/// Runs, expects an exit code, and returns standard output and standard error.
-#[track_caller]
-fn run(code: i32, arguments: &[&str]) -> (String, String) {
-    let output = driftless(arguments);
-    let out = String::from_utf8(output.stdout).unwrap();
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{out}\n{error}");
-    (out, error)
-}
-
-fn read(path: &str) -> Vec<u8> {
-    std::fs::read(path).unwrap()
-}
+use std::path::Path;
+use std::process::Command;
+use terminal::{Folder, read, run};
 
 #[test]
 fn every_verb_explains_itself_with_examples() {
     let (help, _) = run(0, &["--help"]);
-    for verb in ["simulate", "inspect", "show", "convert", "demo"] {
+    for verb in ["simulate", "inspect", "show", "convert", "train", "evaluate", "report", "demo"] {
         assert!(help.contains(verb), "{help}");
         let (help, _) = run(0, &[verb, "--help"]);
         assert!(verb == "demo" || help.contains("Examples:"), "{help}");
     }
+    assert!(help.contains("4 `train` diverged") && help.contains("130 interrupted"), "{help}");
     run(2, &["simulte"]);
     run(2, &["simulate", "maze1"]);
     run(2, &["simulate", "maze1", "--out", "x.npz", "--size", "0"]);

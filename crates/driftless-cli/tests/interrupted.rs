@@ -1,0 +1,209 @@
+//! Trainings that are killed, interrupted, or run out of space: taken up again, they end in the same bytes.
+#![cfg(unix)]
+
+mod terminal;
+
+use driftless::weights;
+use driftless_world::random::Random;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use terminal::{Folder, SMALL, read, run};
+
+/// A command and its folder, which can be begun and taken up.
+struct Training<'a> {
+    folder: &'a Folder,
+    data: String,
+    settings: Vec<&'a str>,
+}
+
+impl<'a> Training<'a> {
+    fn new(folder: &'a Folder, settings: &[&'a str]) -> Self {
+        let data = folder.recordings("a.npz", "1");
+        Self { folder, data, settings: [&SMALL[..], settings].concat() }
+    }
+
+    /// What to type for a run that may have begun.
+    fn arguments(&self, name: &str) -> Vec<String> {
+        let run = self.folder.path(name);
+        if Path::new(&run).join("config.toml").exists() {
+            return ["train", "--resume", &run].map(str::to_owned).to_vec();
+        }
+        let fixed = ["train", "maze-sdpf", "--train", &self.data, "--run", &run];
+        fixed.iter().chain(&self.settings).map(ToString::to_string).collect()
+    }
+
+    fn spawn(&self, name: &str) -> Child {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_driftless"));
+        command.args(self.arguments(name)).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Teaches to the end.
+    #[track_caller]
+    fn finish(&self, name: &str) {
+        let arguments = self.arguments(name);
+        run(0, &arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+
+    /// Waits until a child has written down so many epochs, or has ended.
+    fn wait_for(&self, epochs: usize, name: &str, child: &mut Child) {
+        while self.epochs(name) < epochs && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn epochs(&self, name: &str) -> usize {
+        let log = std::fs::read_to_string(self.folder.path(&format!("{name}/log.jsonl")));
+        log.map_or(0, |log| log.lines().count())
+    }
+
+    /// What must not depend on interruptions: weights, checkpoint, and metrics without their seconds.
+    fn result(&self, name: &str) -> (Vec<u8>, Vec<u8>, String) {
+        let file = |file: &str| read(&self.folder.path(&format!("{name}/{file}")));
+        let timeless = |line: &str| {
+            let fields: Vec<&str> = line.split(',').collect();
+            [&fields[..2], &fields[3..]].concat().join(",")
+        };
+        let metrics = String::from_utf8(file("metrics.csv")).unwrap();
+        assert!(metrics.starts_with("epoch,update,seconds,"), "{metrics}");
+        let metrics = metrics.lines().map(timeless).collect::<Vec<_>>().join("\n");
+        (file("best.safetensors"), file("checkpoint.safetensors"), metrics)
+    }
+
+    #[track_caller]
+    fn compare(&self, one: &str, other: &str) {
+        let (one, other) = (self.result(one), self.result(other));
+        assert_eq!(one.2, other.2);
+        assert!(one.0 == other.0 && one.1 == other.1, "weights or checkpoints differ");
+    }
+}
+
+/// Kills after some epochs and a random pause, in which files may be being written.
+fn killed(name: &str, settings: &[&str], moments: &[usize]) {
+    let folder = Folder::new(name);
+    let training = Training::new(&folder, settings);
+    training.finish("whole");
+    let mut random = Random::new(3);
+    let mut cut_off = 0;
+    for &epochs in moments {
+        let mut child = training.spawn("parts");
+        training.wait_for(epochs, "parts", &mut child);
+        std::thread::sleep(Duration::from_millis(random.below(60) as u64));
+        child.kill().unwrap();
+        cut_off += usize::from(!child.wait().unwrap().success());
+        let best = folder.path("parts/best.safetensors");
+        if Path::new(&best).exists() {
+            assert!(!weights::read(&best, "weights").unwrap().is_empty());
+        }
+    }
+    // A machine that stood still for seconds may have missed one.
+    assert!(cut_off + 1 >= moments.len(), "{cut_off}");
+    training.finish("parts");
+    training.compare("whole", "parts");
+    assert!(!folder_names(&folder.path("parts")).iter().any(|name| name.contains("partial")));
+}
+
+fn folder_names(path: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(path).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn a_killed_filter_ends_as_if_nothing_had_happened() {
+    let settings = ["method=dpf", "preset=released-code", "epochs=12", "labels=0.3"];
+    killed("killed-dpf", &settings, &[0, 0, 1, 2, 3, 5, 6, 8, 10]);
+}
+
+#[test]
+fn killed_between_labels_too() {
+    killed("killed-sdpf", &["epochs=3", "labels=0.3"], &[0, 1, 2]);
+}
+
+#[test]
+fn a_full_disk_is_named_and_costs_nothing() {
+    let folder = Folder::new("full-disk");
+    let training = Training::new(&folder, &["method=dpf", "preset=released-code", "epochs=3", "labels=0.3"]);
+    training.finish("whole");
+    // Blocks of 512 bytes: room for settings alone, for scales too, for weights (270 kB) too.
+    for (blocks, file) in [(8, "scales.json"), (40, "best.safetensors"), (800, "checkpoint.safetensors")] {
+        let script = format!(r#"trap "" XFSZ; ulimit -f {blocks}; exec "$0" "$@""#);
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_driftless")]).args(training.arguments("parts"));
+        let output = command.output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{error}");
+        let last = error.lines().last().unwrap_or_default();
+        assert!(
+            last.starts_with("error: ") && last.contains(file) && last.contains("File too large"),
+            "{error}"
+        );
+    }
+    training.finish("parts");
+    training.compare("whole", "parts");
+}
+
+#[test]
+fn a_signal_stops_after_the_epoch() {
+    let folder = Folder::new("signal");
+    let training = Training::new(&folder, &["method=dpf", "preset=released-code", "epochs=30", "labels=0.3"]);
+    training.finish("whole");
+    for (epochs, signal) in [(2, "INT"), (5, "TERM")] {
+        let mut child = training.spawn("parts");
+        training.wait_for(epochs, "parts", &mut child);
+        Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
+        let output = child.wait_with_output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{error}");
+        assert!(error.contains("stopping after this epoch; press again to stop at once"), "{error}");
+        let done = training.epochs("parts");
+        let told = format!("interrupted after epoch {done}; go on with: driftless train --resume ");
+        assert!(error.contains(&told), "{told}: {error}");
+        assert!(weights::read(folder.path("parts/checkpoint.safetensors"), "checkpoint").is_ok());
+    }
+    training.finish("parts");
+    training.compare("whole", "parts");
+}
+
+#[test]
+fn one_process_a_run() {
+    let folder = Folder::new("in-use");
+    let training = Training::new(&folder, &["method=dpf", "preset=released-code", "epochs=1000"]);
+    let mut child = training.spawn("run");
+    training.wait_for(1, "run", &mut child);
+    let path = folder.path("run");
+    let (_, error) = run(1, &["train", "--resume", &path]);
+    let told = format!("run: is in use by another process (process {})", child.id());
+    assert!(error.contains(&told), "{told}: {error}");
+    // Reading is possible all the time.
+    while !Path::new(&path).join("best.safetensors").exists() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    run(0, &["evaluate", &path, "--data", &training.data]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Weights so large that nothing computed with them is a number.
+#[test]
+fn divergence_has_an_exit_code_and_keeps_the_best() {
+    let folder = Folder::new("diverged");
+    let training = Training::new(&folder, &["method=dpf", "preset=released-code", "epochs=1000"]);
+    let mut child = training.spawn("run");
+    training.wait_for(3, "run", &mut child);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let path = folder.path("run");
+    let (checkpoint, best) = (format!("{path}/checkpoint.safetensors"), format!("{path}/best.safetensors"));
+    let kept = read(&best);
+    let mut all = weights::read(&checkpoint, "checkpoint").unwrap();
+    let parameters = all.iter_mut().filter(|tensor| tensor.name.starts_with("parameters/"));
+    parameters.flat_map(|tensor| &mut tensor.values).for_each(|value| *value *= 1e30);
+    weights::write(&checkpoint, "checkpoint", &all).unwrap();
+    let (_, error) = run(4, &["train", "--resume", &path]);
+    assert!(
+        error.contains("learning failed in epoch") && error.contains("the best weights, of epoch"),
+        "{error}"
+    );
+    assert_eq!(read(&best), kept);
+    run(0, &["evaluate", &path, "--data", &training.data]);
+}

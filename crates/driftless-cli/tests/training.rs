@@ -1,0 +1,238 @@
+//! From recordings to a report, by commands alone; and what is said when something is not as it should be.
+
+mod terminal;
+
+use driftless_world::Evaluation;
+use driftless_world::evaluation::Episodes;
+use driftless_world::files::dpf::DpfWriter;
+use driftless_world::files::{Overwrite, zip::Method};
+use driftless_world::maze::{Layout, MazeWorld};
+use terminal::{Folder, SMALL, read, run};
+
+fn text(path: &str) -> String {
+    String::from_utf8(read(path)).unwrap()
+}
+
+/// Trains a small experiment with some more settings or options.
+#[track_caller]
+fn train(code: i32, experiment: &str, data: &str, run_folder: &str, more: &[&str]) -> (String, String) {
+    let arguments = ["train", experiment, "--train", data, "--run", run_folder];
+    run(code, &[&arguments, &SMALL[..], &["epochs=1"], more].concat())
+}
+
+#[test]
+fn from_recordings_to_a_report() {
+    let folder = Folder::new("whole");
+    let (data, unseen) = (folder.recordings("a.npz", "1"), folder.recordings("b.npz", "2"));
+    let (dpf, lstm) = (folder.path("runs/dpf"), folder.path("runs/lstm"));
+    let (told, going) = train(0, "maze-dpf-released", &data, &dpf, &["epochs=2"]);
+    assert!(told.contains("Next: driftless evaluate") && told.contains("best.safetensors"), "{told}");
+    for words in
+        ["DPF, preset released-code", "4 of 44 poses known", "epoch 2/2  loss ", "4 other trajectories"]
+    {
+        assert!(going.contains(words), "{words}: {going}");
+    }
+    train(0, "maze-lstm", &data, &lstm, &[]);
+    let (table, _) = run(0, &["evaluate", &dpf, "--data", &unseen, "-n", "3"]);
+    assert!(
+        table.contains("3 trajectories of b.npz, 10 particles") && table.contains("11 (last)"),
+        "{table}"
+    );
+    let (json, warned) = run(0, &["evaluate", &lstm, "--data", &unseen, "--json"]);
+    assert_eq!((warned.as_str(), json.as_str()), ("", text(&format!("{lstm}/evaluation.json")).as_str()));
+    let evaluation = Evaluation::from_json(&json).unwrap();
+    let about = &evaluation.about;
+    assert_eq!((about.method.as_str(), about.preset.as_str(), about.particles), ("LSTM", "paper", 0));
+    assert_eq!((about.world.as_str(), about.data.as_str(), evaluation.trajectories), ("maze1", "b.npz", 8));
+    let report = folder.path("report");
+    let (table, _) = run(0, &["report", &folder.path("runs"), "--out", &report]);
+    assert!(table.starts_with("method") && table.contains("LSTM") && table.contains("index.html"), "{table}");
+    let page = text(&format!("{report}/index.html"));
+    let outside = page.replace("http://www.w3.org/2000/svg", "");
+    assert!(page.contains("DPF") && !outside.contains("http:") && !outside.contains("https:"));
+    assert!(!page.contains("nothing to play"), "both runs have episodes");
+}
+
+#[test]
+fn an_evaluation_can_be_varied_and_repeated() {
+    let folder = Folder::new("varied");
+    let (data, unseen) = (folder.recordings("a.npz", "1"), folder.recordings("b.npz", "2"));
+    let dpf = folder.path("dpf");
+    train(0, "maze-dpf-released", &data, &dpf, &[]);
+    let judged = |more: &[&str]| {
+        let (json, _) = run(0, &[&["evaluate", &dpf, "--data", &unseen, "--json"], more].concat());
+        (Evaluation::from_json(&json).unwrap(), text(&format!("{dpf}/episodes.json")))
+    };
+    let (first, episodes) = judged(&[]);
+    assert!(judged(&[]) == (first.clone(), episodes.clone()), "the same seed, the same bytes");
+    let played = Episodes::from_json(&episodes).unwrap().episodes;
+    assert_eq!((played.len(), played[0].steps.len(), played[1].plan.high), (2, 11, [1000.0, 500.0]));
+    assert_eq!(played[0].steps[3].particles.len(), 10);
+    assert!(played[1].steps.iter().all(|step| step.camera.starts_with(b"\x89PNG")));
+    assert!(judged(&["--seed", "2"]).0.position_errors != first.position_errors);
+    assert!(judged(&["--threads", "1"]) == (first.clone(), episodes));
+    let (other, episodes) = judged(&["--particles", "25", "--odometry-noise", "0.3", "--play", "0"]);
+    assert_eq!((other.about.particles, other.about.odometry_noise), (25, 0.3));
+    assert_eq!(Episodes::from_json(&episodes).unwrap().episodes.len(), 0);
+    let (_, warned) = run(0, &["evaluate", &dpf, "--data", &data]);
+    assert!(warned.contains("warning: the run learned from the first 4 trajectories"), "{warned}");
+    run(2, &["evaluate", &dpf, "--data", &unseen, "--odometry-noise", "NaN"]);
+    run(2, &["evaluate", &dpf, "--data", &unseen, "--particles", "0"]);
+    let (_, error) = run(1, &["evaluate", &folder.path(""), "--data", &unseen]);
+    assert!(error.contains("holds no run"), "{error}");
+    let larger = folder.simulated("large.npz", &["-n", "2", "-t", "12", "--size", "20"]);
+    let (_, error) = run(1, &["evaluate", &dpf, "--data", &larger]);
+    assert!(error.contains("large.npz: field rgbd: has images of 20 x 20"), "{error}");
+}
+
+/// Recordings that do not tell their world have a plan without walls, unless somebody names the maze.
+#[test]
+fn worlds_may_be_unknown() {
+    let folder = Folder::new("unknown");
+    let data = folder.path("kitchen.npz");
+    let world = MazeWorld::new(Layout::built_in("maze2").unwrap(), 16, 16);
+    let mut file = DpfWriter::create(&data, Overwrite::Refuse, Method::Stored, "").unwrap();
+    (0..6).for_each(|number| file.push(&world.episode(1, number, 13).into_recording()).unwrap());
+    file.finish().unwrap();
+    let dpf = folder.path("dpf");
+    let (_, error) = train(1, "maze-dpf-released", &data, &dpf, &[]);
+    assert!(
+        error.contains("not a whole number of episodes of 100 steps; set --steps-per-episode"),
+        "{error}"
+    );
+    train(0, "maze-dpf-released", &data, &dpf, &["--steps-per-episode", "13"]);
+    let played = |more: &[&str]| {
+        let arguments = ["evaluate", &dpf, "--data", &data, "--steps-per-episode", "13"];
+        run(0, &[&arguments, more].concat());
+        Episodes::from_json(&text(&format!("{dpf}/episodes.json"))).unwrap().episodes.remove(0)
+    };
+    let episode = played(&[]);
+    assert_eq!((episode.about.world.as_str(), episode.plan.walls.len()), ("kitchen", 0));
+    let inside = |k: usize, value: f32| {
+        episode.plan.low[k] < f64::from(value) && f64::from(value) < episode.plan.high[k]
+    };
+    assert!(episode.steps.iter().all(|step| inside(0, step.truth[0]) && inside(1, step.truth[1])));
+    let episode = played(&["--maze", "maze2"]);
+    assert_eq!((episode.about.world.as_str(), episode.plan.walls.is_empty()), ("maze2", false));
+}
+
+#[test]
+fn labels_and_trajectories_of_all_numbers() {
+    let folder = Folder::new("numbers");
+    let data = folder.recordings("a.npz", "1");
+    let (_, told) = train(0, "maze-sdpf-released", &data, &folder.path("none"), &["labels=0"]);
+    assert!(
+        told.contains("0 of 44 poses known") && told.contains("do not expect the result to localise"),
+        "{told}"
+    );
+    let (_, told) = train(0, "maze-sdpf-released", &data, &folder.path("all"), &["labels=1"]);
+    assert!(told.contains("44 of 44 poses known") && !told.contains("warning"), "{told}");
+    let many = ["trajectories=99", "batch=32"];
+    let (done, told) = train(0, "maze-dpf-released", &data, &folder.path("many"), &many);
+    assert!(told.contains("warning: trajectories=99: ") && told.contains("holds 8; all of them"), "{told}");
+    assert!(told.contains("warning: no validation: the last weights are kept"), "{told}");
+    assert!(done.contains("the last weights, of epoch 1, are in"), "{done}");
+    run(0, &["evaluate", &folder.path("many"), "--data", &data]);
+    // A method that cannot do without labels says so, and what it refused can be tried again.
+    let (_, error) = train(1, "maze-dpf-released", &data, &folder.path("again"), &["labels=0"]);
+    assert!(error.contains("error: labels: must be above 0"), "{error}");
+    train(0, "maze-dpf-released", &data, &folder.path("again"), &[]);
+}
+
+#[test]
+fn files_that_do_not_fit_are_named() {
+    let folder = Folder::new("fit");
+    let data = folder.recordings("a.npz", "1");
+    let longer = folder.simulated("longer.npz", &["-n", "2", "-t", "13", "--size", "16"]);
+    let larger = folder.simulated("larger.npz", &["-n", "2", "-t", "12", "--size", "20"]);
+    let plain = folder.simulated("plain.npz", &["-n", "2", "-t", "12", "--format", "log"]);
+    let target = folder.path("run");
+    for (training, more, words) in [
+        (
+            &data,
+            ["crop=17"].as_slice(),
+            "a.npz: field rgbd: a crop of 17 x 17 does not fit into images of 16 x 16",
+        ),
+        (&data, &["--valid", &longer], "longer.npz: field pose: has episodes of 13 steps"),
+        (&data, &["--valid", &larger], "larger.npz: field rgbd: has images of 20 x 20"),
+        (
+            &data,
+            &["--steps-per-episode", "7"],
+            "a.npz: 96 rows are not a whole number of episodes of 7 steps",
+        ),
+        (&plain, &[], "plain.npz: holds"),
+        (&folder.path("none.npz"), &[], "none.npz: cannot open"),
+    ] {
+        let (_, error) = train(1, "maze-dpf-released", training, &target, more);
+        assert!(error.contains(words), "{words}: {error}");
+    }
+    assert!(!folder.names().contains(&"run".to_owned()), "nothing was begun");
+    run(
+        0,
+        &[
+            &["train", "maze-dpf-released", "--train", &data, "--valid", &data, "--run", &target],
+            &SMALL[..],
+            &["epochs=1"],
+        ]
+        .concat(),
+    );
+}
+
+#[test]
+fn what_is_typed_wrongly_is_said_with_advice() {
+    let folder = Folder::new("typed");
+    let (data, dpf) = (folder.recordings("a.npz", "1"), folder.path("dpf"));
+    let (_, error) = train(2, "maze-sdfp", &data, &dpf, &[]);
+    assert!(
+        error.contains("did you mean `maze-sdpf`?") && error.contains("maze-dpf-jonschkowski"),
+        "{error}"
+    );
+    let (_, error) = train(2, "maze-sdpf", &data, &dpf, &["lables=0.1"]);
+    assert!(error.contains("did you mean `labels`?"), "{error}");
+    let (_, error) = train(2, "maze-sdpf", &data, &dpf, &["labels=2"]);
+    assert!(error.contains("labels: must be a share from 0 to 1, not 2"), "{error}");
+    run(2, &["train", "maze-sdpf", "--train", &data]);
+    let own = folder.path("own.toml");
+    std::fs::write(&own, "method = 'dpf'\npresett = 'paper'\n").unwrap();
+    let (_, error) = train(1, &own, &data, &dpf, &[]);
+    assert!(error.contains("own.toml: line 2: unknown field `presett`"), "{error}");
+    std::fs::write(&own, "method = 'dpf'\npreset = 'paper'\n").unwrap();
+    let (_, told) = train(0, &own, &data, &dpf, &[]);
+    assert!(told.contains("DPF, preset paper"), "{told}");
+    let (_, error) = train(1, &own, &data, &dpf, &[]);
+    assert!(error.contains("not empty") && error.contains("--resume"), "{error}");
+    for more in
+        [["epochs=2"].as_slice(), &["--train", &data], &["--run", &dpf], &["--steps-per-episode", "5"]]
+    {
+        run(2, &[&["train", "--resume", &dpf], more].concat());
+    }
+    let (done, _) = run(0, &["train", "--resume", &dpf]);
+    assert!(done.contains("was finished already"), "{done}");
+    let (_, error) = run(1, &["train", "--resume", &folder.path("")]);
+    assert!(error.contains("holds no run"), "{error}");
+}
+
+#[test]
+fn reports_replace_nothing_but_reports() {
+    let folder = Folder::new("reports");
+    let data = folder.recordings("a.npz", "1");
+    let (dpf, out) = (folder.path("runs/dpf"), folder.path("out"));
+    train(0, "maze-dpf-released", &data, &dpf, &[]);
+    // Not evaluated yet: the page says so.
+    run(0, &["report", &dpf, "--out", &out]);
+    assert!(text(&format!("{out}/index.html")).contains("no evaluation.json"));
+    run(0, &["evaluate", &dpf, "--data", &data]);
+    run(0, &["report", &dpf, "--out", &out]);
+    assert!(!text(&format!("{out}/index.html")).contains("no evaluation.json"), "replaced");
+    let (_, error) = run(1, &["report", &dpf, "--out", &dpf]);
+    assert!(error.contains("is not empty and holds no report"), "{error}");
+    let other = folder.path("runs");
+    std::fs::write(format!("{other}/index.html"), "<title>Mine</title>").unwrap();
+    run(1, &["report", &dpf, "--out", &other]);
+    assert_eq!(text(&format!("{other}/index.html")), "<title>Mine</title>");
+    run(0, &["report", &dpf, "--out", &other, "--force"]);
+    assert!(text(&format!("{other}/index.html")).contains("Driftless report"));
+    run(2, &["report", &dpf, "--out", &data]);
+    let (_, error) = run(1, &["report", &out, "--out", &folder.path("more")]);
+    assert!(error.contains("is no run and holds none"), "{error}");
+}
