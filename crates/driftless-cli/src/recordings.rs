@@ -158,3 +158,66 @@ pub fn guess(file: &Path, path: &[Pose]) -> Option<Layout> {
     let inside = |pose: &Pose| (0.0..=width).contains(&pose.x) && (0.0..=height).contains(&pose.y);
     path.iter().all(inside).then_some(layout)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use driftless_world::Observations;
+    use driftless_world::files::dpf::DpfWriter;
+    use driftless_world::files::{Overwrite, zip::Method};
+    use driftless_world::maze::MazeWorld;
+
+    fn file(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("driftless-{name}-{}.npz", std::process::id()));
+        let world = MazeWorld::new(Layout::built_in("maze2").unwrap(), 16, 16);
+        let mut file = DpfWriter::create(&path, Overwrite::Replace, Method::Stored, "").unwrap();
+        (0..2).for_each(|number| file.push(&world.episode(1, number, 9).into_recording()).unwrap());
+        file.finish().unwrap();
+        path
+    }
+
+    fn opened(path: &Path, seed: u64, purpose: Purpose) -> Recordings {
+        let experiment = Experiment { crop: 12, ..Experiment::default() };
+        Recordings::open(path, Some(9), &experiment, seed, purpose).unwrap()
+    }
+
+    #[test]
+    fn seed_purpose_and_draw_name_the_noise() {
+        let path = file("noise");
+        let training = |seed, draw| opened(&path, seed, Purpose::Training).episode(1, draw).unwrap();
+        let first = training(1, 0);
+        assert_eq!(first, training(1, 0));
+        let redrawn = training(1, 1);
+        assert!(first.actions == redrawn.actions && first.observations != redrawn.observations);
+        let reseeded = training(2, 0);
+        assert!(first.actions != reseeded.actions && first.observations != reseeded.observations);
+        let judged = [Purpose::Training, Purpose::Validation, Purpose::Evaluation]
+            .map(|purpose| opened(&path, 1, purpose).get(1).unwrap());
+        assert!(judged[0].actions != judged[1].actions && judged[0].actions != judged[2].actions);
+        assert!(judged[1].actions != judged[2].actions && judged[0].states == judged[1].states);
+        let Observations::Images(images) = &first.observations else { panic!("images were recorded") };
+        assert_eq!((images.height, images.channels, images.len()), (12, 3, 8));
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn frames_are_as_recorded_and_belong_to_their_steps() {
+        let path = file("frames");
+        let recordings = opened(&path, 1, Purpose::Evaluation);
+        let (height, width, frames) = recordings.frames(1).unwrap();
+        assert_eq!((height, width, frames.len()), (16, 16, recordings.get(1).unwrap().len()));
+        let images = recordings.file.recording(1).unwrap().images;
+        // The second of recorded images, red, green and blue of its second pixel, after one of depth.
+        let pixel = |c: usize| images.pixels.get(images.stride() + images.channels + c) as u8;
+        assert_eq!(frames[0][3..6], [pixel(0), pixel(1), pixel(2)]);
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn mazes_are_told_by_names_only_if_paths_stay_inside() {
+        let inside = [Pose::new(10.0, 20.0, 0.0)];
+        assert_eq!(guess(Path::new("nav02_train.npz"), &inside).unwrap().name(), "maze2");
+        assert!(guess(Path::new("nav02_train.npz"), &[Pose::new(-1.0, 20.0, 0.0)]).is_none());
+        assert!(guess(Path::new("kitchen.npz"), &inside).is_none());
+    }
+}

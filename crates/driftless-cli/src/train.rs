@@ -35,7 +35,7 @@ pub fn run(wanted: &Train) -> Result<ExitCode> {
     interrupt::answer("stopping after this epoch; press again to stop at once");
     let (folder, ended) = match (wanted, &wanted.resume) {
         (_, Some(folder)) => (folder, run_again(folder, |config| Watcher::new(config.experiment.epochs))?),
-        (Train { experiment: Some(name), train: Some(train), run: Some(run), .. }, None) => {
+        (Train { experiment: Some(name), recordings: Some(train), run: Some(run), .. }, None) => {
             let experiment = experiments::find(name, &wanted.settings)?;
             let files = Files {
                 train: train.clone(),

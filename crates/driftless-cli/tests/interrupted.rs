@@ -207,3 +207,24 @@ fn divergence_has_an_exit_code_and_keeps_the_best() {
     assert_eq!(read(&best), kept);
     run(0, &["evaluate", &path, "--data", &training.data]);
 }
+
+#[test]
+fn a_run_goes_on_with_its_own_data_only() {
+    let folder = Folder::new("own-data");
+    let training = Training::new(&folder, &["method=dpf", "preset=released-code", "epochs=1"]);
+    training.finish("run");
+    let path = folder.path("run");
+    for (options, words) in [
+        (["-n", "8", "-t", "12", "--size", "16", "-s", "7"], "scales.json: is not of these training data"),
+        (["-n", "8", "-t", "12", "--size", "20", "-s", "1"], "a.npz: field rgbd: has images of [20, 20, 4]"),
+        (["-n", "8", "-t", "11", "--size", "16", "-s", "1"], "a.npz: 88 rows are not a whole number"),
+    ] {
+        std::fs::remove_file(&training.data).unwrap();
+        folder.simulated("a.npz", &options);
+        let (_, error) = run(1, &["train", "--resume", &path]);
+        assert!(error.contains(words), "{words}: {error}");
+    }
+    std::fs::remove_file(&training.data).unwrap();
+    let (_, error) = run(1, &["train", "--resume", &path]);
+    assert!(error.contains("cannot be read again") && error.contains("a.npz: cannot open"), "{error}");
+}

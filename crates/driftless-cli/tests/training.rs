@@ -101,6 +101,7 @@ fn worlds_may_be_unknown() {
         "{error}"
     );
     train(0, "maze-dpf-released", &data, &dpf, &["--steps-per-episode", "13"]);
+    run(0, &["train", "--resume", &dpf]);
     let played = |more: &[&str]| {
         let arguments = ["evaluate", &dpf, "--data", &data, "--steps-per-episode", "13"];
         run(0, &[&arguments, more].concat());

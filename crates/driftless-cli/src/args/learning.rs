@@ -29,8 +29,8 @@ pub struct Train {
     pub settings: Vec<String>,
 
     /// Recordings to learn from, in DPF's layout
-    #[arg(long, value_name = "FILE", required_unless_present = "resume")]
-    pub train: Option<PathBuf>,
+    #[arg(long = "train", value_name = "FILE", required_unless_present = "resume")]
+    pub recordings: Option<PathBuf>,
 
     /// Recordings to choose the best weights with [default: those of --train that are not learned from]
     #[arg(long, value_name = "FILE")]
@@ -44,7 +44,7 @@ pub struct Train {
     #[arg(
         long,
         value_name = "DIR",
-        conflicts_with_all = ["experiment", "settings", "train", "valid", "run", "steps_per_episode"]
+        conflicts_with_all = ["experiment", "settings", "recordings", "valid", "run", "steps_per_episode"]
     )]
     pub resume: Option<PathBuf>,
 

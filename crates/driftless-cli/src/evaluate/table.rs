@@ -7,6 +7,9 @@ use driftless_world::evaluation::{Figure, StepFigures};
 /// Steps to show besides the last, counted from 1.
 const STEPS: [usize; 4] = [10, 25, 50, 75];
 
+/// A figure of a step in words.
+type Tell<'a> = &'a dyn Fn(&StepFigures) -> String;
+
 /// What was judged, how far estimates are off, how soon robots are found.
 pub fn text(evaluation: &Evaluation) -> String {
     let about = &evaluation.about;
@@ -14,7 +17,7 @@ pub fn text(evaluation: &Evaluation) -> String {
         0 => "no particles".to_owned(),
         count => format!("{count} particles"),
     };
-    let mut text = format!(
+    let head = format!(
         "{} ({}) in {}, {} % of the poses known, seed {}\n{} trajectories of {}, {particles}, odometry noise {}\n\n",
         about.method,
         about.preset,
@@ -25,22 +28,31 @@ pub fn text(evaluation: &Evaluation) -> String {
         about.data,
         about.odometry_noise
     );
-    text += &aligned(&rows(evaluation));
-    let found = &evaluation.localisation;
-    text += &format!(
-        "\nlocalised for good (within {} units): after {} steps; never: {}\n",
-        evaluation.thresholds.localised,
-        figure(found.mean, 1.0, 1),
-        figure(Some(found.never), 100.0, 1) + " %"
-    );
-    let unusable = evaluation.unusable;
-    if unusable.estimates > 0 {
-        text += &format!(
-            "{} estimates in {} trajectories are nowhere: in no mean, but lost\n",
-            unusable.estimates, unusable.trajectories
-        );
+    head + &aligned(&rows(evaluation)) + "\n" + &found(evaluation) + &nowhere(evaluation)
+}
+
+fn found(evaluation: &Evaluation) -> String {
+    let localisation = &evaluation.localisation;
+    let within = evaluation.thresholds.localised;
+    let never = figure(Some(localisation.never), 100.0, 1);
+    match localisation.mean {
+        Some(mean) => {
+            let mean = figure(Some(mean), 1.0, 1);
+            format!("localised for good (within {within} units) after {mean} steps; never: {never} %\n")
+        }
+        None => format!("no robot was localised for good (within {within} units)\n"),
     }
-    text
+}
+
+fn nowhere(evaluation: &Evaluation) -> String {
+    let unusable = evaluation.unusable;
+    if unusable.estimates == 0 {
+        return String::new();
+    }
+    format!(
+        "{} estimates in {} trajectories are nowhere: in no mean, but lost\n",
+        unusable.estimates, unusable.trajectories
+    )
 }
 
 fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
@@ -50,7 +62,7 @@ fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     columns.push((format!("{} (last)", evaluation.steps.len()), &evaluation.last));
     let lost = format!("lost (beyond {} units), %", evaluation.thresholds.lost);
     let median = |step: &StepFigures| number(step.position_quartiles.map(|quartiles| quartiles[1]));
-    let figures: [(&str, &dyn Fn(&StepFigures) -> String); 11] = [
+    let figures: [(&str, Tell); 11] = [
         ("position RMSE, units", &|step| figure(step.position_rmse, 1.0, 1)),
         ("median position error, units", &median),
         ("RMSE, step sizes", &|step| figure(step.scaled_rmse, 1.0, 2)),

@@ -98,7 +98,7 @@ impl Gathered {
     pub fn introduce(&self, experiment: &Experiment) {
         let (known, all) = self.material.training.labels();
         let Experiment { method, preset, epochs, seed, .. } = experiment;
-        complain(&format!("{method}, preset {preset}, {epochs} epochs, seed {seed}"));
+        complain(&format!("{method}, preset {preset}, seed {seed}, epochs: {epochs}"));
         complain(&format!(
             "  learns from {} trajectories of {} ({}), {} of {} poses known",
             self.material.training.len(),
