@@ -2,6 +2,7 @@
 //!
 //! [`AnchoredEm`] learns between labels: the preset `driftless`. [`sdpf`] holds the semi-supervised filter and its supervised twin, as the paper states them and as
 //! the authors' code computes them; [`lstm`] the recurrent network.
+//! [`Jonschkowski`] is the original differentiable particle filter, to which presets do not matter.
 //!
 //! The published ones see the crops and the noise that were drawn once before training, as in the authors' code (the
 //! paper does not speak of it). Statistics are those of [`Scales`], which looks at known poses only; the
@@ -10,6 +11,7 @@
 mod anchored;
 mod density;
 mod filtering;
+mod jonschkowski;
 mod learner;
 pub mod lstm;
 mod recorder;
@@ -18,6 +20,7 @@ mod tracking;
 mod updates;
 
 pub use anchored::{AnchoredEm, Teaching};
+pub use jonschkowski::Jonschkowski;
 
 use crate::error::{Error, Result};
 use crate::learn::{Experiment, Method, MethodName, PresetName, Scales};
@@ -47,6 +50,7 @@ pub fn build(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>
         (MethodName::Sdpf | MethodName::Dpf, PresetName::Paper | PresetName::ReleasedCode) => {
             Ok(sdpf::build(experiment, scales))
         }
+        (MethodName::DpfJonschkowski, _) => Ok(Box::new(Jonschkowski::new(experiment, scales))),
         (method, preset) => {
             let problem = format!("{preset:?} has no recipe for {method:?}");
             Err(Error::setting("preset", problem))

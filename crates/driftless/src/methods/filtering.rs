@@ -35,7 +35,8 @@ where
         self.filter.run(model, &self.prior, &batch.observations, &batch.actions, draws)
     }
 
-    fn draws(&self, batch: &Batch<Tensor<5>>, particles: usize, seed: u64) -> Draws {
+    /// All random numbers of a rollout over the batch.
+    pub(super) fn draws(&self, batch: &Batch<Tensor<5>>, particles: usize, seed: u64) -> Draws {
         let [sequences, steps, action] = batch.actions.dims();
         let uniforms = self.filter.resampler.uniforms(particles);
         let sizes =

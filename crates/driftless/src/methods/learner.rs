@@ -38,6 +38,11 @@ impl<M: Module> Learner<M> {
         report
     }
 
+    /// The optimiser begins anew; the model stays.
+    pub(super) fn forget(&mut self) {
+        self.optimiser = fresh();
+    }
+
     /// All parameters.
     pub(super) fn parameters(&self) -> Vec<Named> {
         parameters::values(self.model())

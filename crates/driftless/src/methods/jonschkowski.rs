@@ -1,0 +1,174 @@
+//! The original differentiable particle filter of Jonschkowski, Rastogi & Brock (2018), staged training and all.
+//!
+//! Networks, filter, losses and constants are those of the authors' code: odometry is given and its noise
+//! learned, a likelihood network with the floor 0.004, a proposer that keeps 15 % of its units, γ^t N
+//! proposed particles with γ = 0.7 in training and use alike, gradients that stop at resampling, Adam with
+//! 3e-4, 50 updates an epoch. The parts learn one after the other, then together:
+//!
+//! | stage | epochs | learns from | loss |
+//! |---|---|---|---|
+//! | motion | the first 10 % | pairs of neighbours, both labelled | density of moved particles, σ = 0.01 |
+//! | measurement | 25 % | labelled steps | every image in every pose of the batch |
+//! | proposer | 15 % | labelled steps, encoder held | density of proposed particles, σ = 0.2 |
+//! | end to end | the rest | windows of 20 steps | density of the belief, σ = 0.2 |
+//!
+//! The authors had all labels, and trained each stage until its validation loss had not fallen for 200
+//! epochs. What we decided, as only some steps are labelled and the number of epochs is given:
+//!
+//! - The stage is a function of the epoch and `epochs` alone. Below four epochs all are end to end.
+//!   Each stage begins with a fresh optimiser and with the weights the one before ended with (the authors':
+//!   its best).
+//! - Without a pair of labelled neighbours the motion has nothing to learn from by itself: its epochs go to
+//!   the measurement, whose loss is then reported as `measurement for want of pairs`, and its noise is
+//!   learned end to end only.
+//! - A batch of pairs or steps has none twice, for a step would otherwise be a wrong pose of its own image;
+//!   fewer than `batch` are all used. 1 - l counts as 1e-7 at least. (The authors repeat.)
+//! - Windows are drawn with repetition, labels or not, and the sum over their labelled steps is divided by
+//!   all steps times the share of labels. A shortest trajectory below 20 steps sets the length of all.
+//! - Encoder dropout is on in all stages that see images.
+//!
+//! Presets do not matter to this method.
+
+mod examples;
+mod losses;
+mod networks;
+mod stages;
+
+use super::filtering::Course;
+use super::learner::Learner;
+use super::sdpf;
+use super::updates::{Figures, Tally, epoch_seed, fixed_lessons, update_seed};
+use crate::batch::{Batch, LabelMean};
+use crate::error::Result;
+use crate::filter::{Filter, Injection};
+use crate::learn::{EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
+use crate::objective::{KernelDensity, WeightedSum};
+use crate::parameters::{Named, values, with_values};
+use crate::resample::{Scheme, Truncate};
+use crate::space::Space;
+use burn::tensor::{DType, Device, Tensor};
+use driftless_world::evaluation::Track;
+use driftless_world::labels::Lesson;
+use driftless_world::random::Random;
+use driftless_world::trajectory::Trajectory;
+use examples::Examples;
+use networks::{Networks, networks};
+use stages::Stage;
+
+/// Updates in an epoch.
+const UPDATES: usize = 50;
+/// γ: the share of particles that are proposed falls as γ^t.
+const PROPOSE_RATIO: f64 = 0.7;
+/// σ of the density of proposed particles and of beliefs, in step sizes.
+const BANDWIDTH: f64 = 0.2;
+/// σ of the density of moved particles, in step sizes.
+const MOTION_BANDWIDTH: f64 = 0.01;
+
+/// The method `dpf-jonschkowski`.
+pub struct Jonschkowski {
+    experiment: Experiment,
+    scales: Scales,
+    course: Course<Networks>,
+    learner: Learner<Networks>,
+    /// The stage that the optimiser's memory is of.
+    stage: Option<Stage>,
+}
+
+impl Jonschkowski {
+    /// Not taught yet.
+    pub fn new(experiment: &Experiment, scales: &Scales) -> Self {
+        let resampler = Truncate(Box::new(Scheme::Systematic));
+        let filter = Filter::new(Space::SE2, resampler).injecting(Injection::new(PROPOSE_RATIO));
+        let objective = WeightedSum(vec![(1.0, Box::new(density(BANDWIDTH, experiment, scales)) as _)]);
+        // The prior is never drawn from: all first particles are proposed.
+        let course = Course { filter, prior: sdpf::prior(scales), objective, scales: scales.clone() };
+        let learner = Learner::new(networks(experiment.seed, scales, &Device::flex().autodiff()));
+        Self { experiment: experiment.clone(), scales: scales.clone(), course, learner, stage: None }
+    }
+
+    /// The loss of one update, `[1]`, and its figures; `seed` names everything random.
+    fn loss(&self, stage: Stage, examples: &Examples, seed: u64) -> Result<(Tensor<1>, Figures)> {
+        let Experiment { batch: count, particles, .. } = self.experiment;
+        let mut random = Random::new(seed);
+        let chosen = match stage {
+            Stage::Motion => examples.pairs(count, &mut random)?,
+            Stage::Measurement | Stage::Proposer => examples.singles(count, &mut random)?,
+            Stage::EndToEnd => {
+                let windows = examples.windows(count, &mut random)?;
+                return self.course.loss(self.learner.model(), &windows, particles, random.bits());
+            }
+        };
+        let loss = self.loss_of_part(stage, &chosen, random.bits())?;
+        let value = loss.try_to_vec_as::<f64>().expect("a loss is a number")[0];
+        let name = match stage {
+            Stage::Motion => "motion",
+            Stage::Proposer => "proposer",
+            _ if examples.has_pairs() => "measurement",
+            _ => "measurement for want of pairs",
+        };
+        Ok((loss, Figures { losses: vec![("loss", value), (name, value)], effective_sample_size: None }))
+    }
+
+    /// The loss of a stage that runs no filter.
+    fn loss_of_part(&self, stage: Stage, chosen: &[Lesson], seed: u64) -> Result<Tensor<1>> {
+        let device = Device::flex().autodiff();
+        let batch = Batch::of_images(chosen, &self.scales.pixels, &device, DType::F32)?;
+        let draws = self.course.draws(&batch, self.experiment.particles, seed).training();
+        let (model, density) =
+            (self.learner.model(), |bandwidth| density(bandwidth, &self.experiment, &self.scales));
+        Ok(match stage {
+            Stage::Motion => {
+                losses::motion(model, &batch, draws.steps[1].noise.clone(), &density(MOTION_BANDWIDTH))
+            }
+            Stage::Proposer => losses::proposer(model, &batch, &draws, &density(BANDWIDTH)),
+            _ => losses::measurement(model, &batch, &draws),
+        })
+    }
+}
+
+fn density(bandwidth: f64, experiment: &Experiment, scales: &Scales) -> KernelDensity {
+    let over = LabelMean::Share(experiment.labels);
+    KernelDensity { scale: scales.step_size.to_vec(), bandwidth, over }
+}
+
+impl Method for Jonschkowski {
+    fn name(&self) -> &'static str {
+        "dpf-jonschkowski"
+    }
+
+    fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
+        let examples = Examples::new(fixed_lessons(lessons)?)?;
+        let stage = Stage::of(epoch, self.experiment.epochs, examples.has_pairs());
+        if self.stage != Some(stage) {
+            self.learner.forget();
+            self.stage = Some(stage);
+        }
+        let seed = epoch_seed(self.experiment.seed, epoch);
+        let mut tally = Tally::default();
+        for update in 0..UPDATES {
+            let (loss, figures) = self.loss(stage, &examples, update_seed(seed, update))?;
+            tally.add(&figures, &self.learner.step(&loss));
+        }
+        Ok(tally.report())
+    }
+
+    fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>> {
+        let fresh = networks(self.experiment.seed, &self.scales, &Device::flex());
+        self.course.track(&with_values(fresh, &values(self.learner.model())), episodes, tracking)
+    }
+
+    fn parameters(&self) -> Vec<Named> {
+        self.learner.parameters()
+    }
+
+    fn memory(&self) -> Vec<Named> {
+        self.stage.map(Stage::memory).into_iter().chain(self.learner.memory()).collect()
+    }
+
+    fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
+        let stage = Stage::remembered(memory.unwrap_or_default())?;
+        self.learner.restore(parameters, memory)?;
+        self.stage = stage;
+        Ok(())
+    }
+}
