@@ -175,7 +175,6 @@ fn losses_fall() {
     for stage in ["motion", "measurement", "proposer", "kernel density"] {
         let losses: Vec<f64> =
             reports.iter().filter(|&report| stage_of(report) == stage).map(|r| r.losses[0].1).collect();
-        println!("{stage}: {losses:?}");
         assert!(losses.len() > 1 && losses[losses.len() - 1] < losses[0], "{stage}: {losses:?}");
     }
 }

@@ -185,7 +185,9 @@ mod tests {
             let mut some = sorted(examples.singles(2, &mut random).unwrap());
             some.dedup();
             assert_eq!(some.len(), 2);
-            some.iter().for_each(|one| counts[singles.iter().position(|single| single == one).unwrap()] += 1);
+            for one in some {
+                counts[singles.iter().position(|&single| single == one).unwrap()] += 1;
+            }
         }
         // Binomial(3000, 1/3): mean 1000, standard deviation 26; five of them.
         assert!(counts.iter().all(|&count| count.abs_diff(1000) < 130), "{counts:?}");
@@ -216,7 +218,9 @@ mod tests {
             let mut values = vec![1.0; 9];
             values[3] = action;
             let mut states = Labels::new(3);
-            [1.0, pose, 1.0].iter().for_each(|&x| states.push(Some(&[x, 1.0, 1.0])));
+            for x in [1.0, pose, 1.0] {
+                states.push(Some(&[x, 1.0, 1.0]));
+            }
             let pixels = Pixels::Floats(vec![1.0, pixel, 1.0]);
             let images = Observations::Images(Images { height: 1, width: 1, channels: 1, pixels });
             let whole = Trajectory::new(images, Rows::new(3, values).unwrap(), states).unwrap();
