@@ -51,9 +51,5 @@ pub fn build(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>
             Ok(sdpf::build(experiment, scales))
         }
         (MethodName::DpfJonschkowski, _) => Ok(Box::new(Jonschkowski::new(experiment, scales))),
-        (method, preset) => {
-            let problem = format!("{preset:?} has no recipe for {method:?}");
-            Err(Error::setting("preset", problem))
-        }
     }
 }

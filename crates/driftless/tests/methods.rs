@@ -130,5 +130,4 @@ fn what_cannot_be_is_refused() {
     assert!(refused(Experiment { particles: 0, ..sdpf(0.1) }).contains("particles"));
     assert!(refused(Experiment { batch: 0, ..sdpf(0.1) }).contains("batch"));
     assert!(refused(sdpf(1.5)).contains("labels"));
-    assert!(refused(experiment(MethodName::Dpf, PresetName::Driftless, 0.1)).contains("preset"));
 }

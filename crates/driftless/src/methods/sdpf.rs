@@ -89,7 +89,8 @@ impl Choices {
         Self { labels, ..choices }
     }
 
-    fn resampler(&self) -> Box<dyn Resampler> {
+    /// How and when particles are drawn anew, and where gradients end.
+    pub fn resampler(&self) -> Box<dyn Resampler> {
         match self.threshold {
             Some(fraction) => Box::new(WhenBelow { fraction, inner: Box::new(Scheme::Multinomial) }),
             None => Box::new(Truncate(Box::new(Scheme::Systematic))),
@@ -116,7 +117,8 @@ impl Choices {
         parts
     }
 
-    fn pseudo_likelihood(&self, scales: &Scales) -> PseudoLikelihood {
+    /// Q and its choices.
+    pub fn pseudo_likelihood(&self, scales: &Scales) -> PseudoLikelihood {
         let prior = prior(scales);
         match (self.threshold, &prior) {
             (None, Prior::Uniform { low, high }) => {
