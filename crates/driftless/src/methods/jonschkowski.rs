@@ -172,3 +172,6 @@ impl Method for Jonschkowski {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
