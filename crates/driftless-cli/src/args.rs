@@ -1,9 +1,11 @@
 //! What can be typed: verbs, options, their help and their defaults.
 
 mod learning;
+mod reproducing;
 mod simulate;
 
 pub use learning::{Evaluate, Report, Train};
+pub use reproducing::{Demo, Reproduce};
 pub use simulate::{Format, HouseSplit, Simulate, Size, Steering};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -48,7 +50,9 @@ pub enum Verb {
     Evaluate(Evaluate),
     /// Compare runs on one web page
     Report(Report),
-    /// Make a small Maze 1 data set, inspect it and draw it; needs nothing
+    /// Run a whole experiment of the paper: all methods, label shares, seeds and mazes
+    Reproduce(Reproduce),
+    /// Teach three methods Maze 1 from few labels and compare them, in minutes; needs nothing
     Demo(Demo),
 }
 
@@ -165,14 +169,6 @@ pub struct Convert {
     /// How to read the file
     #[command(flatten)]
     pub reading: Reading,
-}
-
-/// Options of `demo`.
-#[derive(Args, Debug)]
-pub struct Demo {
-    /// Folder for the data and the picture
-    #[arg(long, short, default_value = "runs/demo", value_name = "DIR")]
-    pub out: PathBuf,
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod output;
 mod progress;
 mod recordings;
 mod report;
+mod reproduce;
 mod show;
 mod simulate;
 mod train;
@@ -47,6 +48,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Verb::Train(wanted) => return train::run(wanted),
         Verb::Evaluate(wanted) => evaluate::run(wanted)?,
         Verb::Report(wanted) => report::run(wanted)?,
+        Verb::Reproduce(wanted) => reproduce::run(wanted)?,
         Verb::Demo(wanted) => demo::run(wanted)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -5,6 +5,7 @@ mod experiments;
 mod material;
 mod watcher;
 
+pub use experiments::find as experiment;
 pub use material::Files;
 pub use watcher::Watcher;
 

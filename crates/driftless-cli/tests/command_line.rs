@@ -9,10 +9,23 @@ use terminal::{Folder, read, run};
 #[test]
 fn every_verb_explains_itself_with_examples() {
     let (help, _) = run(0, &["--help"]);
-    for verb in ["simulate", "inspect", "show", "convert", "train", "evaluate", "report", "demo"] {
+    for verb in [
+        "simulate",
+        "inspect",
+        "show",
+        "convert",
+        "train",
+        "evaluate",
+        "report",
+        "train",
+        "evaluate",
+        "report",
+        "reproduce",
+        "demo",
+    ] {
         assert!(help.contains(verb), "{help}");
         let (help, _) = run(0, &[verb, "--help"]);
-        assert!(verb == "demo" || help.contains("Examples:"), "{help}");
+        assert!(help.contains("Examples:"), "{help}");
     }
     assert!(help.contains("4 `train` diverged") && help.contains("130 interrupted"), "{help}");
     run(2, &["simulte"]);
@@ -255,19 +268,6 @@ fn noisy_odometry_is_stored_where_the_layout_has_a_place_for_it() {
     assert_eq!(states, noisy_states, "noise must not change the walk");
     // var(a n) = var(a) + 0.01 E[a²] for a factor n of mean 1 and variance 0.01: a little wider.
     assert!(noisy_std > 1.005 * std && noisy_std < 1.1 * std, "{std} {noisy_std}");
-}
-
-#[test]
-fn the_demo_needs_nothing() {
-    let folder = Folder::new("demo");
-    let (text, _) = run(0, &["demo", "--out", &folder.path("demo")]);
-    assert!(text.contains("problems   none found"), "{text}");
-    assert!(read(&folder.path("demo/maze1.png")).starts_with(b"\x89PNG"));
-    run(0, &["demo", "--out", &folder.path("demo")]);
-    std::fs::write(folder.path("demo/maze1.npz"), "precious").unwrap();
-    let (_, error) = run(1, &["demo", "--out", &folder.path("demo")]);
-    assert!(error.contains("not from a demo"), "{error}");
-    assert_eq!(read(&folder.path("demo/maze1.npz")), b"precious");
 }
 
 #[cfg(unix)]

@@ -1,0 +1,80 @@
+//! Options of `driftless reproduce` and `driftless demo`.
+
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// Experiments of the paper.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paper {
+    /// Global localisation in Mazes 1 to 3
+    Maze,
+}
+
+/// Options of `reproduce`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  driftless reproduce maze --quick
+  driftless reproduce maze --estimate
+  driftless reproduce maze --mazes maze2 --methods sdpf,sdpf-released --labels 0.1 --seeds 1
+  driftless reproduce maze --data lab=nav01_train.npz,nav01_test.npz --methods sdpf --out runs/lab
+
+Methods: sdpf, dpf, lstm, sdpf-released, dpf-released, sdpf-paper, dpf-jonschkowski.
+Interrupted, the same command goes on where it stopped; what is done is not done again.")]
+pub struct Reproduce {
+    /// Which experiment
+    #[arg(value_enum)]
+    pub experiment: Paper,
+
+    /// Maze 1 only, three label shares, three seeds and few epochs: 45 minutes on two cores
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Folder for data, runs and the report [default: runs/reproduce-maze, or -quick]
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// These methods only
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub methods: Option<Vec<String>>,
+
+    /// These mazes only: names or drawings
+    #[arg(long, value_name = "MAZE,...", value_delimiter = ',', conflicts_with = "data")]
+    pub mazes: Option<Vec<String>>,
+
+    /// These shares of labels, for all methods
+    #[arg(long, value_name = "SHARE,...", value_delimiter = ',')]
+    pub labels: Option<Vec<f64>>,
+
+    /// How many seeds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub seeds: Option<u64>,
+
+    /// Epochs of every run
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub epochs: Option<u64>,
+
+    /// Recordings instead of the mazes: learned from the first, judged by the second
+    #[arg(long, value_name = "NAME=TRAIN,TEST")]
+    pub data: Vec<String>,
+
+    /// Further settings of every run, as odometry-noise=0
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub settings: Vec<String>,
+
+    /// Say how many runs there are and how long they take, and stop
+    #[arg(long)]
+    pub estimate: bool,
+}
+
+/// Options of `demo`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  driftless demo
+  driftless demo --out runs/my-demo")]
+pub struct Demo {
+    /// Folder for data, runs and the report; an interrupted demo goes on in it
+    #[arg(long, short, default_value = "runs/demo", value_name = "DIR")]
+    pub out: PathBuf,
+}

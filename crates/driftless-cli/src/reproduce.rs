@@ -1,0 +1,150 @@
+//! `driftless reproduce`: all runs of an experiment, one after another, and the report on them.
+
+mod plan;
+mod worlds;
+
+pub use plan::{Cell, Scope, duration};
+pub use worlds::World;
+
+use crate::args::Reproduce;
+use crate::evaluate::{self, Trial};
+use crate::output::{complain, print};
+use crate::train::{self, Ended, Files, Watcher};
+use crate::usage::misused;
+use crate::{interrupt, report};
+use anyhow::{Context, Result, bail, ensure};
+use driftless::learn::{Outcome, RunFolder};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Episodes to judge by.
+const TEST_EPISODES: usize = 100;
+/// Names the noise of all evaluations, so that all methods see the same.
+const TEST_SEED: u64 = 1;
+const MAZES: [&str; 3] = ["maze1", "maze2", "maze3"];
+
+/// Plans, estimates, runs what is not done, and reports.
+pub fn run(wanted: &Reproduce) -> Result<()> {
+    let known = plan::RECIPES.map(|recipe| recipe.name);
+    if let Some(name) = wanted.methods.iter().flatten().find(|name| !known.contains(&name.as_str())) {
+        misused!("--methods {name}: there is {}", known.join(", "));
+    }
+    let scope = Scope {
+        quick: wanted.quick,
+        methods: wanted.methods.clone(),
+        labels: wanted.labels.clone(),
+        seeds: wanted.seeds,
+        epochs: wanted.epochs,
+        settings: wanted.settings.clone(),
+    };
+    let out = wanted.out.clone().unwrap_or_else(|| {
+        PathBuf::from(if wanted.quick { "runs/reproduce-maze-quick" } else { "runs/reproduce-maze" })
+    });
+    let names = names(wanted);
+    let cells = scope.cells(&names)?;
+    let all: f64 = cells.iter().map(Cell::seconds).sum();
+    print(&format!(
+        "{} runs in {}: about {} on two cores if none is done yet\n",
+        cells.len(),
+        out.display(),
+        duration(all)
+    ))?;
+    if wanted.estimate {
+        return Ok(());
+    }
+    let worlds = worlds(wanted, &out)?;
+    compare(&cells, &worlds, &out)
+}
+
+fn names(wanted: &Reproduce) -> Vec<String> {
+    if wanted.data.is_empty() {
+        let quick = if wanted.quick { &MAZES[..1] } else { &MAZES[..] };
+        return wanted.mazes.clone().unwrap_or_else(|| quick.iter().map(ToString::to_string).collect());
+    }
+    wanted.data.iter().map(|text| text.split('=').next().unwrap_or_default().to_owned()).collect()
+}
+
+fn worlds(wanted: &Reproduce, out: &Path) -> Result<Vec<World>> {
+    if wanted.data.is_empty() {
+        let make = |maze: &String| World::simulated(maze, &out.join("data"), TEST_EPISODES);
+        return names(wanted).iter().map(make).collect();
+    }
+    wanted.data.iter().map(|text| World::own(text)).collect()
+}
+
+/// Runs what is not done yet, and writes and prints the report on all.
+pub fn compare(cells: &[Cell], worlds: &[World], out: &Path) -> Result<()> {
+    let place = |cell: &Cell| out.join("runs").join(cell.name());
+    let is_done = |cell: &&Cell| place(cell).join("evaluation.json").is_file();
+    let mut left: f64 = cells.iter().filter(|cell| !is_done(cell)).map(Cell::seconds).sum();
+    let (started, mut done) = (Instant::now(), 0.0);
+    for (number, cell) in cells.iter().enumerate() {
+        let heading = format!("[{}/{}] {}", number + 1, cells.len(), cell.name());
+        if is_done(&cell) {
+            check_same(&place(cell), cell)?;
+            complain(&format!("{heading}: done before"));
+            continue;
+        }
+        // This machine against the one the estimates come from, once something is known of it.
+        let pace = if done > 0.0 { started.elapsed().as_secs_f64() / done } else { 1.0 };
+        complain(&format!("\n{heading}; about {} left in all", duration(pace * left)));
+        let world = worlds.iter().find(|world| world.name == cell.world).context("a cell has a world")?;
+        settle(cell, world, &place(cell))?;
+        (left, done) = (left - cell.seconds(), done + cell.seconds());
+    }
+    let folders: Vec<PathBuf> = cells.iter().map(place).collect();
+    let page = out.join("report");
+    let table = report::write(&folders, &page)?;
+    print(&format!("\n{table}\nThe report: {}\n", page.join("index.html").display()))
+}
+
+/// Trains a cell to its end, wherever it was left, and judges it.
+fn settle(cell: &Cell, world: &World, folder: &Path) -> Result<()> {
+    let epochs = cell.experiment.epochs;
+    let ended = if folder.join("config.toml").is_file() {
+        check_same(folder, cell)?;
+        train::run_again(folder, |_| Watcher::new(epochs))?
+    } else {
+        let files = Files { train: world.train.clone(), valid: None, steps: None };
+        train::run_new(&cell.experiment, &files, folder, &mut Watcher::new(epochs))?
+    };
+    let Ended { outcome, best, .. } = ended;
+    match outcome {
+        Outcome::Finished => {}
+        Outcome::Stopped { .. } => bail!("interrupted; the same command goes on where it stopped"),
+        Outcome::Diverged { epoch, why, .. } => {
+            complain(&format!("warning: {}: learning failed in epoch {epoch}: {why}", cell.name()));
+        }
+    }
+    if best.is_none() {
+        return Ok(());
+    }
+    let trial = Trial {
+        data: world.test.clone(),
+        steps: None,
+        particles: None,
+        episodes: None,
+        seed: TEST_SEED,
+        odometry_noise: None,
+        play: usize::from(cell.experiment.seed == 1),
+        maze: None,
+    };
+    let mut judgement = evaluate::judge(folder, &trial)?;
+    judgement.evaluation.about.world.clone_from(&world.name);
+    for episode in &mut judgement.episodes.episodes {
+        episode.about.world.clone_from(&world.name);
+    }
+    evaluate::save(folder, &judgement)?;
+    interrupt::check()
+}
+
+/// A folder is gone on with only if its run is the one that is planned.
+fn check_same(folder: &Path, cell: &Cell) -> Result<()> {
+    let config = RunFolder::open(folder)?.config()?;
+    ensure!(
+        config.experiment == cell.experiment,
+        "{}: was run with other settings; remove it, or choose another folder with --out",
+        folder.display()
+    );
+    Ok(())
+}

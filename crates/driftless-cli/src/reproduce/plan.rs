@@ -1,0 +1,190 @@
+//! Which runs make a comparison: methods, label shares and seeds in each world.
+
+use crate::train::experiment;
+use anyhow::Result;
+use driftless::learn::Experiment;
+
+/// A way to learn, and what it costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Recipe {
+    /// The built-in experiment is `maze-` and this.
+    pub name: &'static str,
+    /// Epochs where there is little time.
+    quick_epochs: u64,
+    /// Seconds of an epoch, validation included, on two cores of a virtual EPYC: what estimates start from.
+    epoch_seconds: f64,
+    /// Whether it is run at every share of labels, or at the paper's alone.
+    every_share: bool,
+}
+
+const fn recipe(name: &'static str, quick_epochs: u64, epoch_seconds: f64, every_share: bool) -> Recipe {
+    Recipe { name, quick_epochs, epoch_seconds, every_share }
+}
+
+/// All of them, those first that matter most.
+pub const RECIPES: [Recipe; 7] = [
+    recipe("sdpf", 20, 5.5, true),
+    recipe("dpf", 10, 4.5, true),
+    recipe("lstm", 5, 17.0, true),
+    recipe("sdpf-released", 8, 17.0, false),
+    recipe("dpf-released", 8, 15.0, false),
+    recipe("sdpf-paper", 8, 18.0, false),
+    recipe("dpf-jonschkowski", 8, 15.0, false),
+];
+
+/// The share of the paper's main figures.
+const PAPER_SHARE: f64 = 0.1;
+const SHARES: [f64; 5] = [0.05, 0.1, 0.25, 0.5, 1.0];
+/// Methods, shares and seeds of the short comparison.
+const QUICK_METHODS: [&str; 4] = ["sdpf", "dpf", "lstm", "sdpf-released"];
+const QUICK_SHARES: [f64; 3] = [0.05, 0.1, 0.25];
+/// Error bars need three.
+const SEEDS: u64 = 3;
+/// Seconds of an evaluation.
+const EVALUATION: f64 = 8.0;
+
+/// What was asked for; what is `None` is the plan's choice.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// The short comparison.
+    pub quick: bool,
+    /// Names of [`RECIPES`].
+    pub methods: Option<Vec<String>>,
+    /// Shares of labels, for all methods.
+    pub labels: Option<Vec<f64>>,
+    /// Seeds from 1 to this.
+    pub seeds: Option<u64>,
+    /// Epochs of every run.
+    pub epochs: Option<u64>,
+    /// Further settings, as key=value.
+    pub settings: Vec<String>,
+}
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// The world's name.
+    pub world: String,
+    /// How it learns.
+    pub recipe: Recipe,
+    /// All settings.
+    pub experiment: Experiment,
+}
+
+impl Cell {
+    /// The folder's name.
+    pub fn name(&self) -> String {
+        let Experiment { labels, seed, .. } = self.experiment;
+        let percent = format!("{}pct", (1e4 * labels).round() / 100.0);
+        format!("{}-{}-{percent}-seed{seed}", self.world, self.recipe.name)
+    }
+
+    /// Seconds that training and evaluation take on the machine that the constants come from.
+    pub fn seconds(&self) -> f64 {
+        self.experiment.epochs as f64 * self.recipe.epoch_seconds + EVALUATION
+    }
+}
+
+impl Scope {
+    /// The runs: seed after seed, so that a plan cut short has a comparison, if without error bars.
+    pub fn cells(&self, worlds: &[String]) -> Result<Vec<Cell>> {
+        let mut cells = Vec::new();
+        for seed in 1..=self.seeds.unwrap_or(SEEDS) {
+            for world in worlds {
+                for recipe in RECIPES.iter().filter(|recipe| self.wants(recipe.name)) {
+                    for labels in self.shares(recipe) {
+                        let experiment = self.experiment(recipe, labels, seed)?;
+                        cells.push(Cell { world: world.clone(), recipe: *recipe, experiment });
+                    }
+                }
+            }
+        }
+        Ok(cells)
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        match &self.methods {
+            Some(methods) => methods.iter().any(|method| method == name),
+            None => !self.quick || QUICK_METHODS.contains(&name),
+        }
+    }
+
+    fn shares(&self, recipe: &Recipe) -> Vec<f64> {
+        match &self.labels {
+            Some(labels) => labels.clone(),
+            None if !recipe.every_share => vec![PAPER_SHARE],
+            None if self.quick => QUICK_SHARES.to_vec(),
+            None => SHARES.to_vec(),
+        }
+    }
+
+    fn experiment(&self, recipe: &Recipe, labels: f64, seed: u64) -> Result<Experiment> {
+        let mut settings = vec![format!("labels={labels:?}"), format!("seed={seed}")];
+        let quick = self.quick.then_some(recipe.quick_epochs);
+        settings.extend(self.epochs.or(quick).map(|epochs| format!("epochs={epochs}")));
+        settings.extend(self.quick.then(|| "validation=20".to_owned()));
+        settings.extend(self.settings.iter().cloned());
+        experiment(&format!("maze-{}", recipe.name), &settings)
+    }
+}
+
+/// Seconds as people say them.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        ..90.0 => format!("{seconds:.0} s"),
+        ..5400.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells(scope: &Scope) -> Vec<Cell> {
+        scope.cells(&["maze1".to_owned()]).unwrap()
+    }
+
+    /// 45 minutes, and some for data and report.
+    #[test]
+    fn the_short_one_is_short() {
+        let quick = cells(&Scope { quick: true, ..Scope::default() });
+        let seconds: f64 = quick.iter().map(Cell::seconds).sum();
+        assert!(seconds < 43.0 * 60.0, "{}", duration(seconds));
+        assert_eq!(quick.len(), 3 * (3 * 3 + 1));
+        let mut names: Vec<String> = quick.iter().map(Cell::name).collect();
+        assert_eq!(names[0], "maze1-sdpf-5pct-seed1");
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), quick.len());
+    }
+
+    #[test]
+    fn a_scope_narrows_the_plan() {
+        let scope = Scope {
+            methods: Some(vec!["lstm".into()]),
+            labels: Some(vec![0.125]),
+            seeds: Some(1),
+            epochs: Some(3),
+            settings: vec!["particles=7".into()],
+            ..Scope::default()
+        };
+        let [cell] = &cells(&scope)[..] else { panic!("one cell") };
+        let Experiment { labels, seed, epochs, particles, .. } = cell.experiment;
+        assert_eq!((labels, seed, epochs, particles), (0.125, 1, 3, 7));
+        assert_eq!(cell.name(), "maze1-lstm-12.5pct-seed1");
+        assert!(Scope { settings: vec!["particels=7".into()], ..scope }.cells(&["a".into()]).is_err());
+    }
+
+    #[test]
+    fn the_long_one_has_all_methods_and_shares() {
+        let full = cells(&Scope::default());
+        assert_eq!(full.len(), 3 * (3 * 5 + 4));
+        assert!(full.iter().all(|cell| cell.experiment.epochs >= 40));
+    }
+
+    #[test]
+    fn durations_in_words() {
+        assert_eq!([30.0, 600.0, 9000.0].map(duration), ["30 s", "10 min", "2.5 h"]);
+    }
+}

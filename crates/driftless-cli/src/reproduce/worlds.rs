@@ -1,0 +1,88 @@
+//! The worlds of a comparison: built-in mazes, whose recordings are made, or anybody's own recordings.
+
+use crate::args::{Simulate, Steering};
+use crate::simulate;
+use crate::usage::misused;
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+
+/// Episodes to learn from and to validate with, and seeds that name them and those to judge by.
+const TRAINING: usize = 150;
+const TRAINING_SEED: u64 = 1;
+const TEST_SEED: u64 = 2;
+
+/// Where a world's recordings are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct World {
+    /// What tables call it.
+    pub name: String,
+    /// To learn from; the episodes that are left serve for validation.
+    pub train: PathBuf,
+    /// To judge by.
+    pub test: PathBuf,
+}
+
+impl World {
+    /// A built-in maze; its recordings are made in a folder, unless they are there.
+    pub fn simulated(maze: &str, folder: &Path, test_episodes: usize) -> Result<Self> {
+        let file = |part: &str| folder.join(format!("{maze}_{part}.npz"));
+        let world = Self { name: maze.to_owned(), train: file("train"), test: file("test") };
+        std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot create", folder.display()))?;
+        make(maze, &world.train, TRAINING, TRAINING_SEED)?;
+        make(maze, &world.test, test_episodes, TEST_SEED)?;
+        Ok(world)
+    }
+
+    /// `NAME=TRAIN,TEST`.
+    pub fn own(text: &str) -> Result<Self> {
+        let parts = text.split_once('=').and_then(|(name, files)| Some((name, files.split_once(',')?)));
+        let Some((name, (train, test))) = parts.filter(|(name, _)| !name.is_empty()) else {
+            misused!("--data {text}: must be NAME=TRAIN,TEST");
+        };
+        if name.contains(['/', '\\']) {
+            misused!("--data {text}: the name becomes part of folders and must not hold slashes");
+        }
+        let world = Self { name: name.to_owned(), train: train.into(), test: test.into() };
+        for file in [&world.train, &world.test] {
+            std::fs::metadata(file).with_context(|| format!("{}: cannot be read", file.display()))?;
+        }
+        Ok(world)
+    }
+}
+
+/// Files appear whole or not at all, so one that is there is complete.
+fn make(maze: &str, out: &Path, episodes: usize, seed: u64) -> Result<()> {
+    if out.exists() {
+        return Ok(());
+    }
+    simulate::run(&Simulate {
+        world: maze.to_owned(),
+        out: out.to_path_buf(),
+        episodes,
+        steps: Some(100),
+        seed,
+        size: None,
+        force: false,
+        format: None,
+        compress: false,
+        policy: Steering::Wander,
+        odometry_noise: 0.0,
+        houses: None,
+        split: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_recordings() {
+        let here = file!();
+        let own = |text: &str| World::own(text).map_err(|error| error.to_string());
+        assert!(own("a=b").unwrap_err().contains("NAME=TRAIN,TEST"));
+        assert!(own("=a,b").unwrap_err().contains("NAME=TRAIN,TEST"));
+        assert!(own("a/b=c,d").unwrap_err().contains("slashes"));
+        assert!(own("a=no_such_file,b").unwrap_err().contains("no_such_file"), "{here}");
+    }
+}

@@ -1,0 +1,60 @@
+//! A whole comparison by one command: planned, run, gone on with, and reported.
+
+mod terminal;
+
+use driftless_world::Evaluation;
+use terminal::{Folder, SMALL, read, run};
+
+/// A comparison of two methods in a small world of one's own.
+fn reproduce(code: i32, folder: &Folder, more: &[&str]) -> (String, String) {
+    let data = format!("small={},{}", folder.path("a.npz"), folder.path("b.npz"));
+    let out = folder.path("out");
+    let mut arguments = vec!["reproduce", "maze", "--data", &data, "--out", &out];
+    arguments.extend(["--methods", "dpf-released,lstm", "--labels", "0.2,0.5", "--seeds", "1"]);
+    arguments.extend(SMALL.iter().flat_map(|setting| ["--set", setting]));
+    run(code, &[&arguments[..], more].concat())
+}
+
+#[test]
+fn a_comparison_is_made_once_and_gone_on_with() {
+    let folder = Folder::new("reproduce");
+    folder.recordings("a.npz", "1");
+    folder.recordings("b.npz", "2");
+    let (told, going) = reproduce(0, &folder, &["--epochs", "1"]);
+    assert!(told.contains("4 runs") && told.contains("report/index.html"), "{told}");
+    assert!(told.contains("LSTM") && told.contains("50 %"), "{told}");
+    assert!(going.contains("[4/4] small-dpf-released-50pct-seed1"), "{going}");
+    let run_folder = folder.path("out/runs/small-lstm-20pct-seed1");
+    let first = read(&format!("{run_folder}/evaluation.json"));
+    let evaluation = Evaluation::from_json(&String::from_utf8(first.clone()).unwrap()).unwrap();
+    assert_eq!((evaluation.about.world.as_str(), evaluation.about.labels), ("small", 0.2));
+    let page = read(&folder.path("out/report/index.html"));
+    // One run is not judged yet, another not taught to its end: these are done, the others left alone.
+    std::fs::remove_file(format!("{run_folder}/evaluation.json")).unwrap();
+    std::fs::remove_dir_all(folder.path("out/runs/small-dpf-released-20pct-seed1")).unwrap();
+    let (_, going) = reproduce(0, &folder, &["--epochs", "1"]);
+    assert_eq!(going.matches("done before").count(), 2, "{going}");
+    assert_eq!(read(&format!("{run_folder}/evaluation.json")), first);
+    // The page tells seconds of training nowhere, so it is the same.
+    assert!(read(&folder.path("out/report/index.html")) == page, "the same runs, the same report");
+    let (_, error) = reproduce(1, &folder, &["--epochs", "2"]);
+    assert!(error.contains("was run with other settings") && error.contains("--out"), "{error}");
+}
+
+#[test]
+fn a_plan_can_be_looked_at_and_mistakes_are_named() {
+    let folder = Folder::new("plan");
+    let (told, _) = run(0, &["reproduce", "maze", "--estimate", "--out", &folder.path("out")]);
+    assert!(told.contains("171 runs") && told.contains(" h on two cores"), "{told}");
+    let (told, _) = run(0, &["reproduce", "maze", "--quick", "--estimate"]);
+    assert!(told.contains("30 runs") && told.contains(" min on two cores"), "{told}");
+    assert!(folder.names().is_empty(), "an estimate makes nothing");
+    let (_, error) = run(2, &["reproduce", "maze", "--methods", "sdpf,sdfp"]);
+    assert!(error.contains("sdfp") && error.contains("dpf-jonschkowski"), "{error}");
+    let (_, error) = run(2, &["reproduce", "maze", "--data", "a.npz"]);
+    assert!(error.contains("NAME=TRAIN,TEST"), "{error}");
+    let (_, error) = run(2, &["reproduce", "maze", "--set", "lables=1"]);
+    assert!(error.contains("did you mean `labels`?"), "{error}");
+    let (_, error) = run(1, &["reproduce", "maze", "--data", "a=no_such.npz,b.npz"]);
+    assert!(error.contains("no_such.npz"), "{error}");
+}
