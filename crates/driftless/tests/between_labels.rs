@@ -1,6 +1,6 @@
 //! Learning between labels in a small maze: it helps, it can be repeated, and it can be taken up again.
 
-use driftless::learn::{Experiment, Method, Scales, Tracking, TrainingSet};
+use driftless::learn::{Experiment, Method, Piece, Scales, Tracking, TrainingSet};
 use driftless::methods::{AnchoredEm, Teaching};
 use driftless_world::evaluation::Track;
 use driftless_world::labels::LabelBudget;
@@ -63,4 +63,75 @@ fn labels_are_needed() {
     let none =
         AnchoredEm::new(&Experiment { labels: 0.0, ..Experiment::default() }, &scales, Teaching::LabelsAlone);
     assert!(none.map(|_| ()).unwrap_err().to_string().contains("labels: must be above 0"));
+}
+
+/// A method for lessons of a few short episodes, before its first epoch.
+fn small(share: f64, teaching: Teaching, without: &[Piece]) -> (AnchoredEm, TrainingSet) {
+    let world = MazeWorld::new(Layout::built_in("maze1").unwrap(), 8, 8);
+    let budget = LabelBudget::new(share, 1).unwrap();
+    let lessons = TrainingSet::new(Box::new(episodes(&world, 1, 4)), 0..4, budget).unwrap();
+    let scales = Scales::measure(&lessons).unwrap();
+    let without = without.to_vec();
+    let experiment = Experiment { epochs: 2, labels: share, particles: 50, without, ..Experiment::default() };
+    (AnchoredEm::new(&experiment, &scales, teaching).unwrap(), lessons)
+}
+
+/// The supervised twin goes on exactly, without any drawn path in its memory.
+#[test]
+fn the_twin_learns_from_known_poses_alone() {
+    let (mut twin, lessons) = small(0.3, Teaching::LabelsAlone, &[]);
+    let first = twin.train(1, &lessons).unwrap();
+    assert_eq!((first.updates, first.effective_sample_size), (100, None));
+    assert!(twin.memory().iter().all(|part| !part.name.starts_with("paths")));
+    let (mut copy, _) = small(0.3, Teaching::LabelsAlone, &[]);
+    copy.restore(&twin.parameters(), Some(&twin.memory())).unwrap();
+    let second = twin.train(2, &lessons).unwrap();
+    assert_eq!(second, copy.train(2, &lessons).unwrap());
+    assert_eq!(twin.parameters(), copy.parameters());
+    assert!(second.losses[0].1 < first.losses[0].1, "{first:?} {second:?}");
+}
+
+/// If all poses are known, both learn from the same: the network's first epoch is the same bytes.
+#[test]
+fn with_all_labels_there_is_nothing_between_them() {
+    let (mut semi, lessons) = small(1.0, Teaching::BetweenLabels, &[]);
+    let (mut twin, _) = small(1.0, Teaching::LabelsAlone, &[]);
+    let (semi_report, twin_report) = (semi.train(1, &lessons).unwrap(), twin.train(1, &lessons).unwrap());
+    // Of eight equal poses or of the one, four are drawn: other random numbers, so not the same batches.
+    assert!(
+        (semi_report.losses[0].1 - twin_report.losses[0].1).abs() < 0.2,
+        "{semi_report:?} {twin_report:?}"
+    );
+    let named =
+        |method: &AnchoredEm| method.parameters().into_iter().find(|p| p.name == "filter.noise").unwrap();
+    assert_eq!(named(&semi), named(&twin));
+}
+
+/// What is left out is left out: settings of the filter say so, or the track does.
+#[test]
+fn pieces_can_be_left_out() {
+    let parameter = |method: &AnchoredEm, name: &str| {
+        method.parameters().into_iter().find(|part| part.name == name).unwrap().values
+    };
+    let taught = |without: &[Piece], epochs: u64| {
+        let (mut method, lessons) = small(0.3, Teaching::BetweenLabels, without);
+        (1..=epochs).for_each(|epoch| drop(method.train(epoch, &lessons).unwrap()));
+        method
+    };
+    let without_noise = taught(&[Piece::LearnedNoise, Piece::Calibration], 1);
+    assert_eq!(parameter(&without_noise, "filter.noise"), [20.0, 0.5, 0.0, 0.0]);
+    assert_eq!(parameter(&without_noise, "filter.temper"), [1.0]);
+    assert_ne!(parameter(&taught(&[], 1), "filter.noise"), [20.0, 0.5, 0.0, 0.0]);
+    let world = MazeWorld::new(Layout::built_in("maze1").unwrap(), 8, 8);
+    let unseen = episodes(&world, 2, 1);
+    let first = |without: &[Piece]| {
+        let (method, _) = small(0.3, Teaching::BetweenLabels, without);
+        let tracking = Tracking { particles: 50, seed: 4, clouds: true };
+        let track = method.track(&unseen, tracking).unwrap().remove(0);
+        track.clouds.unwrap().iter().map(Vec::len).collect::<Vec<_>>()
+    };
+    let all = first(&[]);
+    assert_eq!((all[0], all.len()), (2000, STEPS));
+    let few = first(&[Piece::GlobalStart, Piece::Recovery]);
+    assert!(few.iter().all(|&count| count == 50), "{few:?}");
 }

@@ -31,16 +31,17 @@ pub struct Tracker<'a> {
     pub population: [usize; 2],
     /// Whether the first particles are drawn by the first image, or evenly.
     pub looks_first: bool,
-    /// Whether particles are drawn from the map when the belief explains an image worse than the map.
+    /// Whether particles are drawn from the map when the belief explains an image worse than the map; for the
+    /// step in which it happens there are more.
     pub recovers: bool,
 }
 
 /// Steps until a robot should be found.
 const SETTLED: usize = 10;
-/// How fast the running mean of evidence forgets.
-const FORGETTING: f64 = 0.4;
-/// No more than this share of the belief is given up at once.
-const MOST_NEW: f64 = 0.5;
+/// The probability with which a robot is carried off in a step, or was never where it is believed to be.
+const ASTRAY: f64 = 0.001;
+/// No more than this share of the belief is given up at once: one odd image must not move the mean far.
+const MOST_NEW: f64 = 0.1;
 
 impl Tracker<'_> {
     /// Filters T actions, and shows the belief of each step.
@@ -57,7 +58,6 @@ impl Tracker<'_> {
         let poses = self.drawn(&first, self.count(0), random);
         let mut cloud = Cloud { weights: vec![1.0 / poses.len() as f64; poses.len()], poses };
         show(0, &cloud, mean_log(&map));
-        let mut trend: Option<f64> = None;
         for (t, action) in actions.iter().enumerate().skip(1) {
             self.move_on(&mut cloud, self.count(t), action, random);
             let map = tempered(view.of_map(t));
@@ -66,18 +66,15 @@ impl Tracker<'_> {
             outside.for_each(|(log, _)| *log = f64::NEG_INFINITY);
             logs.iter_mut().zip(&cloud.weights).for_each(|(log, weight)| *log += weight.ln());
             let (everywhere, evidence) = (mean_log(&map), log_sum(&logs));
-            let surprise = (evidence - everywhere).clamp(-50.0, 50.0);
-            let now = trend.map_or(surprise, |trend| trend + FORGETTING * (surprise - trend));
-            trend = Some(now);
-            let share = if self.recovers && now < 0.0 { (1.0 - now.exp()).min(MOST_NEW) } else { 0.0 };
+            let share = if self.recovers { lost(evidence, everywhere).min(MOST_NEW) } else { 0.0 };
             let new = (share * logs.len() as f64).round() as usize;
             if new > 0 {
-                // The robot is anywhere with probability `share`. Drawn in proportion to the likelihood,
-                // poses of the map all have the weight of its mean.
+                // Drawn in proportion to the likelihood, all newcomers weigh the same.
                 for log in &mut logs {
                     *log += (1.0 - share).ln();
                 }
-                logs.extend(vec![share.ln() + everywhere - (new as f64).ln(); new]);
+                let each = if evidence.is_finite() { share.ln() + evidence } else { 0.0 } - (new as f64).ln();
+                logs.extend(vec![each; new]);
                 cloud.poses.extend(self.drawn(&normalised(&map), new, random));
                 cloud.weights.extend(vec![0.0; new]);
             }
@@ -121,6 +118,13 @@ impl Tracker<'_> {
             *pose = std::array::from_fn(|k| moved[k] + noise.at(k, k).sqrt() * random.normal());
         }
     }
+}
+
+/// The probability that the robot is anywhere but where it is believed to be, by Bayes' rule: of the
+/// evidence of an image under the belief, and under all poses alike.
+fn lost(evidence: f64, everywhere: f64) -> f64 {
+    let odds = (evidence - everywhere).exp() * (1.0 - ASTRAY) / ASTRAY;
+    1.0 / (1.0 + odds)
 }
 
 /// The logarithm of the mean likelihood.
@@ -204,9 +208,18 @@ mod tests {
         let (again, _) = errors(true, true, 1);
         assert!(again[19] < 10.0 && again[39] < 10.0, "{again:?}");
         let (never, _) = errors(false, true, 1);
-        // It stays on a wrong circle, while the recovered one is exact again.
-        assert!(never[21..].iter().all(|&error| error > 15.0), "{never:?}");
-        assert!(again[21..].iter().all(|&error| error < 10.0), "{again:?}");
+        // It stays on a wrong circle, which crosses the right one, while the recovered one is exact again.
+        assert!(never[35..].iter().all(|&error| error > 15.0), "{never:?}");
+        assert!(again[25..].iter().all(|&error| error < 10.0), "{again:?}");
+    }
+
+    /// As likely under both: as before. e^7 times likelier anywhere else: 0.001 e^7 to 0.999 by odds.
+    #[test]
+    fn lost_by_bayes_rule() {
+        assert!((lost(-3.0, -3.0) - ASTRAY).abs() < 1e-15);
+        let odds = 0.001 * 7.0_f64.exp() / 0.999;
+        assert!((lost(-9.0, -2.0) - odds / (1.0 + odds)).abs() < 1e-12);
+        assert_eq!((lost(f64::NEG_INFINITY, -2.0), lost(0.0, -1e4)), (1.0, 0.0));
     }
 
     #[test]
