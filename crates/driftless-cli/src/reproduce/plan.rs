@@ -23,12 +23,12 @@ const fn recipe(name: &'static str, quick_epochs: u64, epoch_seconds: f64, every
 
 /// All of them, those first that matter most.
 pub const RECIPES: [Recipe; 7] = [
-    recipe("sdpf", 20, 5.5, true),
-    recipe("dpf", 10, 4.5, true),
-    recipe("lstm", 5, 17.0, true),
-    recipe("sdpf-released", 8, 17.0, false),
-    recipe("dpf-released", 8, 15.0, false),
-    recipe("sdpf-paper", 8, 18.0, false),
+    recipe("sdpf", 15, 5.5, true),
+    recipe("dpf", 15, 4.5, true),
+    recipe("lstm", 5, 15.0, true),
+    recipe("sdpf-released", 2, 55.0, false),
+    recipe("dpf-released", 2, 40.0, false),
+    recipe("sdpf-paper", 2, 60.0, false),
     recipe("dpf-jonschkowski", 8, 15.0, false),
 ];
 

@@ -8,11 +8,13 @@ use driftless_world::random::Random;
 use rayon::prelude::*;
 use sight::Sight;
 
-const TEMPERS: [f64; 6] = [0.1, 0.2, 0.3, 0.45, 0.7, 1.0];
+/// Tempers to choose from. A few trajectories cannot tell how often a sharper filter gets lost for good: in
+/// validation data of two mazes 0.7 loses about 1 % of the robots at any moment, 1.0 about 4 %.
+const TEMPERS: [f64; 4] = [0.1, 0.2, 0.3, 0.45];
 /// The kernel of log densities, in standard deviations of known poses.
 const KERNEL: f64 = 0.05;
 /// A log density below which the robot is lost, and it does not matter by how much.
-const LOST: f64 = -20.0;
+const LOST: f64 = -60.0;
 
 impl AnchoredEm {
     /// The temper under which known poses are most probable in the filter's belief.
