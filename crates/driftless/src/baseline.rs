@@ -6,10 +6,11 @@
 pub mod gru;
 pub mod lstm;
 pub mod recurrent;
+mod unrolled;
 
 pub use gru::Gru;
 pub use lstm::Lstm;
-pub use recurrent::{BaselinePlan, BaselineScales, RecurrentBaseline};
+pub use recurrent::{BaselinePlan, BaselineScales, LossByHand, RecurrentBaseline};
 
 use crate::nets::{Activation, Dense};
 use crate::parameters::Init;

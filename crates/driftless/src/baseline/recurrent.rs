@@ -1,5 +1,9 @@
 //! From observations and actions to states, through cells with or without memory.
 
+mod by_hand;
+
+pub use by_hand::LossByHand;
+
 use super::{Cell, CellKind};
 use crate::batch::{Batch, LabelMean};
 use crate::dropout::Phase;
@@ -127,6 +131,22 @@ impl<O: Encoder> RecurrentBaseline<O> {
         first: Option<Tensor<2>>,
         phase: Phase,
     ) -> Tensor<3> {
+        let inputs = self.inputs(observations, actions, first, phase); // [B, T, ·]
+        let steps = actions.dims()[1];
+        let step = |t: usize| inputs.clone().slice_dim(1, t..t + 1).squeeze_dim::<2>(1); // [B, ·]
+        let hidden =
+            self.cells.iter().fold((0..steps).map(step).collect(), |steps, cell| cell.forward(steps));
+        self.said(Tensor::stack::<3>(hidden, 1))
+    }
+
+    /// What the first cell is given, [B, T, ·].
+    fn inputs(
+        &self,
+        observations: &O::Input,
+        actions: &Tensor<3>,
+        first: Option<Tensor<2>>,
+        phase: Phase,
+    ) -> Tensor<3> {
         assert!(self.plan.tracking || first.is_none(), "this network was not planned for a first state");
         let (actions, _) = screened(actions.clone());
         let mut inputs = vec![self.observation.encode(observations.clone().screen().0, phase)]; // [B, T, E]
@@ -134,13 +154,14 @@ impl<O: Encoder> RecurrentBaseline<O> {
             inputs.push(self.told(first, &actions));
         }
         inputs.push(actions.clone() / row(&self.scales.action_std, &actions));
-        let inputs = Tensor::cat(inputs, 2); // [B, T, ·]
-        let steps = actions.dims()[1];
-        let step = |t: usize| inputs.clone().slice_dim(1, t..t + 1).squeeze_dim::<2>(1); // [B, ·]
-        let hidden =
-            self.cells.iter().fold((0..steps).map(step).collect(), |steps, cell| cell.forward(steps));
-        let normalised = self.head.forward(Tensor::stack::<3>(hidden, 1)); // [B, T, S]
-        let (mean, std) = (row(&self.scales.state_mean, &actions), row(&self.scales.state_std, &actions));
+        Tensor::cat(inputs, 2)
+    }
+
+    /// The states, [B, T, S], that are said of what the last cell makes, [B, T, ·].
+    fn said(&self, hidden: Tensor<3>) -> Tensor<3> {
+        let normalised = self.head.forward(hidden); // [B, T, S]
+        let (mean, std) =
+            (row(&self.scales.state_mean, &normalised), row(&self.scales.state_std, &normalised));
         normalised * std + mean
     }
 
@@ -152,7 +173,10 @@ impl<O: Encoder> RecurrentBaseline<O> {
         over: LabelMean,
         phase: Phase,
     ) -> Tensor<1> {
-        let estimates = self.estimates(&batch.observations, &batch.actions, first, phase);
+        self.error(self.estimates(&batch.observations, &batch.actions, first, phase), batch, over)
+    }
+
+    fn error(&self, estimates: Tensor<3>, batch: &Batch<O::Input>, over: LabelMean) -> Tensor<1> {
         SquaredError { scale: self.scales.step.clone(), over }.of(estimates, &batch.labels, self.scales.space)
     }
 }

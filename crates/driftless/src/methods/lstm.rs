@@ -64,10 +64,9 @@ impl Method for LstmMethod {
             let batch = Batch::of_images(&chosen, &self.scales.pixels, &device, DType::F32)?;
             let phase = Phase::Training { seed: update_seed(seed, update) };
             let share = LabelMean::Share(self.experiment.labels);
-            let loss = self.learner.model().loss(&batch, None, share, phase);
-            let value = loss.try_to_vec_as::<f64>().expect("a loss is a number")[0];
-            let figures = Figures { losses: vec![("loss", value)], effective_sample_size: None };
-            tally.add(&figures, &self.learner.step(&loss));
+            let loss = self.learner.model().loss_by_hand(&batch, None, share, phase);
+            let figures = Figures { losses: vec![("loss", loss.value)], effective_sample_size: None };
+            tally.add(&figures, &self.learner.step(&loss.surrogate));
         }
         Ok(tally.report())
     }
@@ -78,7 +77,8 @@ impl Method for LstmMethod {
         let network = with_values(fresh, &values(self.learner.model()));
         in_batches(episodes, AT_ONCE, |_, lessons, truths| {
             let batch = Batch::of_images(lessons, &self.scales.pixels, &device, DType::F32)?;
-            let said = network.estimates(&batch.observations, &batch.actions, None, Phase::Evaluation);
+            let said =
+                network.estimates_by_hand(&batch.observations, &batch.actions, None, Phase::Evaluation);
             let said = Space::SE2.wrap(said).try_to_vec_as::<f64>().expect("estimates are numbers");
             let estimates = poses(&said);
             let steps = batch.actions.dims()[1];

@@ -1,0 +1,152 @@
+//! The gradient of the LSTM baseline through time by hand, against automatic differentiation.
+
+mod common;
+mod differences;
+
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use common::numbers;
+use differences::{TRAINING, plan, stirred};
+use driftless::baseline::{BaselinePlan, BaselineScales, CellKind, LossByHand, RecurrentBaseline};
+use driftless::nets::ImageEncoder;
+use driftless::optimise::{Adam, Optimiser, Rule, Skipped};
+use driftless::parameters::{Init, Named, gradients, values, with_values};
+use driftless::{Batch, LabelMean, Labels, Phase, Space};
+use driftless_world::random::Random;
+
+type Net = RecurrentBaseline<ImageEncoder>;
+
+fn net(cell: CellKind, units: usize, tracking: bool, precision: DType) -> Net {
+    let scales = BaselineScales {
+        space: Space::SE2,
+        action_std: vec![0.5, 0.5, 0.2],
+        state_mean: vec![1.0, 2.0, 0.0],
+        state_std: vec![1.5, 1.5, 2.0],
+        step: vec![0.5, 0.5, 0.3],
+    };
+    let mut init = Init::new(18, &Device::flex().autodiff(), precision);
+    let encoder = ImageEncoder::new(plan(), &mut init);
+    let plan = BaselinePlan { cell, encoding: 5, units, head: 6, tracking };
+    stirred(RecurrentBaseline::new(encoder, plan, scales, &mut init), 19)
+}
+
+/// The same numbers, which 32 bits hold, with 64 bits.
+fn exact(net: &Net, units: usize, tracking: bool) -> Net {
+    with_values(self::net(CellKind::Lstm, units, tracking, DType::F64), &values(net))
+}
+
+/// Standard normal numbers that 32 bits hold.
+fn noise<const D: usize>(shape: [usize; D], seed: u64, precision: DType) -> Tensor<D> {
+    let mut random = Random::new(seed);
+    let values: Vec<f32> = (0..shape.iter().product()).map(|_| random.normal() as f32).collect();
+    Tensor::from_data(TensorData::new(values, shape), (&Device::flex().autodiff(), precision))
+}
+
+/// Every other state is known.
+fn batch(size: usize, steps: usize, precision: DType) -> Batch<Tensor<5>> {
+    let known: Vec<bool> = (0..size * steps).map(|k| k % 2 == 0).collect();
+    let known = Tensor::from_data(TensorData::new(known, [size, steps]), &Device::flex().autodiff());
+    Batch {
+        observations: noise([size, steps, 2, 5, 6], 16, precision),
+        actions: noise([size, steps, 3], 17, precision),
+        labels: Labels::new(noise([size, steps, 3], 20, precision), known),
+    }
+}
+
+/// 32 bits round by at most 6e-8 of a number. The longest way of a number is through 5 steps of 2 cells,
+/// forward and back, each of sums of up to 15 terms, and through 6 layers of up to 24 terms: some 900
+/// roundings, 5e-5 if all were in the same direction. A wrong term is off by a hundredth and more.
+const ROUNDING: f64 = 5e-5;
+
+#[track_caller]
+fn assert_near(found: &[f64], expected: &[f64], what: &str) {
+    let largest = expected.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
+    assert!(largest > 1e-3 && found.len() == expected.len(), "{what}: nothing to compare: {expected:?}");
+    for (k, (found, expected)) in found.iter().zip(expected).enumerate() {
+        assert!((found - expected).abs() <= ROUNDING * largest, "{what} {k}: {found} is not {expected}");
+    }
+}
+
+/// Values, and gradients by the parameters of the encoder, both cells and the head, against those of
+/// 64 bits.
+#[test]
+fn against_automatic_differentiation() {
+    for (size, steps, tracking, phase) in [
+        (3, 5, false, Phase::Evaluation),
+        (3, 5, true, TRAINING),
+        (3, 1, false, TRAINING),
+        (1, 4, false, TRAINING),
+    ] {
+        let net = net(CellKind::Lstm, 7, tracking, DType::F32);
+        let exact = exact(&net, 7, tracking);
+        let case = format!("{size} {steps} {tracking} {phase:?}");
+        let (here, there) = (batch(size, steps, DType::F32), batch(size, steps, DType::F64));
+        let first = |precision| tracking.then(|| noise([size, 3], 21, precision));
+        let expected = exact.loss(&there, first(DType::F64), LabelMean::Share(0.3), phase);
+        let LossByHand { value, surrogate } =
+            net.loss_by_hand(&here, first(DType::F32), LabelMean::Share(0.3), phase);
+        assert_near(&[value], &numbers(&expected), &case);
+        assert_eq!(numbers(&surrogate), [value], "{case}");
+        let expected = gradients(&exact, &expected.backward());
+        let found = gradients(&net, &surrogate.backward());
+        assert_eq!(found.len(), values(&net).len(), "{case}: all parameters are reached");
+        for (found, expected) in found.iter().zip(&expected) {
+            assert_eq!(found.name, expected.name);
+            assert_near(&found.values, &expected.values, &format!("{case} {}", found.name));
+        }
+        let said = |net: &Net, batch: &Batch<Tensor<5>>, by_hand: bool| {
+            let (observations, actions) = (&batch.observations, &batch.actions);
+            let first = first(actions.dtype());
+            let estimates = if by_hand { Net::estimates_by_hand } else { Net::estimates };
+            numbers(&estimates(net, observations, actions, first, phase))
+        };
+        assert_near(&said(&net, &here, true), &said(&exact, &there, false), &case);
+    }
+}
+
+/// Other cells, and other precisions, are left to automatic differentiation.
+#[test]
+fn what_is_not_by_hand_is_the_reference() {
+    for (cell, precision) in [(CellKind::Gru, DType::F32), (CellKind::Lstm, DType::F64)] {
+        let (net, batch) = (net(cell, 7, false, precision), batch(3, 5, precision));
+        let reference = net.loss(&batch, None, LabelMean::Known, TRAINING);
+        let found = net.loss_by_hand(&batch, None, LabelMean::Known, TRAINING);
+        assert_eq!([found.value], numbers(&reference)[..]);
+        let found = gradients(&net, &found.surrogate.backward());
+        assert_eq!(found, gradients(&net, &reference.backward()), "{cell:?} {precision:?}");
+    }
+}
+
+/// Sizes at which products are cut into parts; every bit of the gradient.
+#[test]
+fn the_same_bits_on_any_number_of_threads() {
+    let (net, batch) = (net(CellKind::Lstm, 70, false, DType::F32), batch(5, 9, DType::F32));
+    let learned = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let loss = net.loss_by_hand(&batch, None, LabelMean::Known, TRAINING);
+            (loss.value, gradients(&net, &loss.surrogate.backward()))
+        })
+    };
+    let one = learned(1);
+    assert!([2, 3].iter().all(|&threads| learned(threads) == one));
+}
+
+/// A weight that is not finite, in the head or in a cell: nothing is learned, and nothing changes.
+#[test]
+fn what_is_not_finite_is_skipped() {
+    let (net, batch) = (net(CellKind::Lstm, 7, false, DType::F32), batch(3, 5, DType::F32));
+    for spoilt in ["head.layers.2.weight", "cells.1.Lstm.gates.weight", "cells.0.Lstm.gates.bias"] {
+        let mut parameters: Vec<Named> = values(&net);
+        let found = parameters.iter_mut().find(|parameter| parameter.name == spoilt);
+        found.unwrap_or_else(|| panic!("no {spoilt}")).values[0] = f64::NAN;
+        let net = with_values(net.clone(), &parameters);
+        let loss = net.loss_by_hand(&batch, None, LabelMean::Known, TRAINING);
+        assert!(!loss.value.is_finite(), "{spoilt}");
+        let mut optimiser = Optimiser::new(Rule::Adam(Adam::default()), 1e-3);
+        let (after, report) = optimiser.step(net, &loss.surrogate);
+        assert_eq!(report.skipped, Some(Skipped::Loss), "{spoilt}");
+        let bits =
+            |all: &[Named]| all.iter().flat_map(|p| p.values.clone()).map(f64::to_bits).collect::<Vec<_>>();
+        assert_eq!(bits(&values(&after)), bits(&parameters), "{spoilt}");
+    }
+}
