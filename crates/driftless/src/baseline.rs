@@ -1,7 +1,8 @@
 //! Networks that estimate states without a filter: what the papers compare with.
 //!
 //! [`RecurrentBaseline`] reads observations and actions step by step through two [`Cell`]s, which
-//! are LSTMs, GRUs, or without memory.
+//! are LSTMs, GRUs, or without memory. LSTMs learn by [`RecurrentBaseline::loss_by_hand`], which is the
+//! faster way to the same gradient.
 
 pub mod gru;
 pub mod lstm;

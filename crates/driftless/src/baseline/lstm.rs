@@ -39,7 +39,7 @@ impl Lstm {
         let mut outputs = Vec::with_capacity(count);
         for t in 0..count {
             let driven = drive.clone().slice_dim(0, t * batch..(t + 1) * batch);
-            state = remembered(driven + state.0.matmul(of_h.clone()), state.1);
+            state = remembered(&(driven + state.0.matmul(of_h.clone())), state.1);
             outputs.push(state.0.clone());
         }
         outputs
@@ -47,7 +47,7 @@ impl Lstm {
 }
 
 /// From the sums of all gates, [B, 4 units], and c, [B, units], to (h', c').
-fn remembered(gates: Tensor<2>, c: Tensor<2>) -> (Tensor<2>, Tensor<2>) {
+fn remembered(gates: &Tensor<2>, c: Tensor<2>) -> (Tensor<2>, Tensor<2>) {
     let units = c.dims()[1];
     let gate = |k: usize| gates.clone().slice_dim(1, k * units..(k + 1) * units);
     let c = sigmoid(gate(2) + 1.0) * c + sigmoid(gate(0)) * gate(1).tanh();

@@ -87,7 +87,7 @@ impl Unrolled {
         let rows = rows.zip(c_before.par_chunks(units)).zip(sums.par_chunks(4 * units));
         rows.for_each(|(((((gates, c), tanh_c), h), c_before), sums)| {
             gates.iter_mut().zip(sums).zip(bias).for_each(|((gate, sum), bias)| *gate += sum + bias);
-            Remembered { gates, c, tanh_c, h }.from_sums(c_before);
+            Remembered { gates, c, tanh_c, h }.pass(c_before);
         });
     }
 

@@ -79,11 +79,12 @@ impl<O: Encoder> RecurrentBaseline<O> {
     /// The cells, if all are LSTMs of 32 bits, and there are steps for them.
     fn lstms(&self, actions: &Tensor<3>) -> Option<Vec<&Lstm>> {
         let [size, steps, _] = actions.dims();
-        let lstm = |cell| match cell {
-            &Cell::Lstm(ref lstm) if size * steps > 0 && actions.dtype() == DType::F32 => Some(lstm),
+        let usable = size * steps > 0 && actions.dtype() == DType::F32;
+        let lstms = self.cells.iter().map(|cell| match cell {
+            Cell::Lstm(lstm) if usable => Some(lstm),
             _ => None,
-        };
-        self.cells.iter().map(lstm).collect()
+        });
+        lstms.collect()
     }
 
     /// Σ x ⊙ ∂ loss / ∂ x over the parameters of the head.
