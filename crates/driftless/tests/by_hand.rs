@@ -3,6 +3,7 @@
 mod common;
 mod differences;
 
+use burn::module::Module;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use common::numbers;
 use differences::{TRAINING, plan, stirred};
@@ -113,6 +114,25 @@ fn what_is_not_by_hand_is_the_reference() {
         assert_eq!([found.value], numbers(&reference)[..]);
         let found = gradients(&net, &found.surrogate.backward());
         assert_eq!(found, gradients(&net, &reference.backward()), "{cell:?} {precision:?}");
+    }
+}
+
+/// The head, or the last cell, may be frozen: the others learn on, as they would otherwise.
+#[test]
+fn what_is_frozen_stays_so() {
+    let batch = batch(3, 5, DType::F32);
+    let by_hand = |net: &Net| {
+        let loss = net.loss_by_hand(&batch, None, LabelMean::Known, TRAINING);
+        gradients(net, &loss.surrogate.backward())
+    };
+    let whole = net(CellKind::Lstm, 7, false, DType::F32);
+    let (mut no_head, mut no_cell) = (whole.clone(), whole.clone());
+    no_head.head = no_head.head.no_grad();
+    no_cell.cells[1] = no_cell.cells[1].clone().no_grad();
+    for (frozen, net) in [("head", no_head), ("cells.1", no_cell)] {
+        let expected: Vec<Named> =
+            by_hand(&whole).into_iter().filter(|gradient| !gradient.name.starts_with(frozen)).collect();
+        assert_eq!(by_hand(&net), expected, "{frozen}");
     }
 }
 
