@@ -58,6 +58,7 @@ impl Tracker<'_> {
         let poses = self.drawn(&first, self.count(0), random);
         let mut cloud = Cloud { weights: vec![1.0 / poses.len() as f64; poses.len()], poses };
         show(0, &cloud, mean_log(&map));
+        let mut lost = 0.0;
         for (t, action) in actions.iter().enumerate().skip(1) {
             self.move_on(&mut cloud, self.count(t), action, random);
             let map = tempered(view.of_map(t));
@@ -66,7 +67,8 @@ impl Tracker<'_> {
             outside.for_each(|(log, _)| *log = f64::NEG_INFINITY);
             logs.iter_mut().zip(&cloud.weights).for_each(|(log, weight)| *log += weight.ln());
             let (everywhere, evidence) = (mean_log(&map), log_sum(&logs));
-            let share = if self.recovers { lost(evidence, everywhere).min(MOST_NEW) } else { 0.0 };
+            lost = lost_now(lost, evidence, everywhere);
+            let share = if self.recovers { lost.min(MOST_NEW) } else { 0.0 };
             let new = (share * logs.len() as f64).round() as usize;
             if new > 0 {
                 // Drawn in proportion to the likelihood, all newcomers weigh the same.
@@ -77,6 +79,8 @@ impl Tracker<'_> {
                 logs.extend(vec![each; new]);
                 cloud.poses.extend(self.drawn(&normalised(&map), new, random));
                 cloud.weights.extend(vec![0.0; new]);
+                // What was given to them is no longer missing in the belief.
+                lost -= share;
             }
             // Where nothing is possible, weights stay as they were.
             if logs.iter().any(|log| log.is_finite()) {
@@ -120,10 +124,11 @@ impl Tracker<'_> {
     }
 }
 
-/// The probability that the robot is anywhere but where it is believed to be, by Bayes' rule: of the
-/// evidence of an image under the belief, and under all poses alike.
-fn lost(evidence: f64, everywhere: f64) -> f64 {
-    let odds = (evidence - everywhere).exp() * (1.0 - ASTRAY) / ASTRAY;
+/// The probability that the robot is anywhere but where it is believed to be, given what it was before: Bayes'
+/// rule with the evidence of an image under the belief, and under all poses alike.
+fn lost_now(before: f64, evidence: f64, everywhere: f64) -> f64 {
+    let astray = before + (1.0 - before) * ASTRAY;
+    let odds = (evidence - everywhere).exp() * (1.0 - astray) / astray;
     1.0 / (1.0 + odds)
 }
 
@@ -213,13 +218,17 @@ mod tests {
         assert!(again[25..].iter().all(|&error| error < 10.0), "{again:?}");
     }
 
-    /// As likely under both: as before. e^7 times likelier anywhere else: 0.001 e^7 to 0.999 by odds.
+    /// As likely under both: one in a thousand more than before. e^7 times likelier anywhere else: 0.001 e^7 to
+    /// 0.999 by odds. What points the same way adds up.
     #[test]
     fn lost_by_bayes_rule() {
-        assert!((lost(-3.0, -3.0) - ASTRAY).abs() < 1e-15);
+        assert!((lost_now(0.0, -3.0, -3.0) - ASTRAY).abs() < 1e-15);
+        assert!((lost_now(0.5, -3.0, -3.0) - 0.5005).abs() < 1e-12);
         let odds = 0.001 * 7.0_f64.exp() / 0.999;
-        assert!((lost(-9.0, -2.0) - odds / (1.0 + odds)).abs() < 1e-12);
-        assert_eq!((lost(f64::NEG_INFINITY, -2.0), lost(0.0, -1e4)), (1.0, 0.0));
+        assert!((lost_now(0.0, -9.0, -2.0) - odds / (1.0 + odds)).abs() < 1e-12);
+        assert_eq!((lost_now(0.0, f64::NEG_INFINITY, -2.0), lost_now(0.3, 0.0, -1e4)), (1.0, 0.0));
+        let often = (0..8).fold(0.0, |lost, _| lost_now(lost, -4.0, -3.0));
+        assert!(often > 0.5, "eight images, each e times likelier anywhere else: {often}");
     }
 
     #[test]
