@@ -1,6 +1,6 @@
 """Opens a report in a headless browser and uses it as a reader would.
 
-    python checks/check_report.py REPORT_FOLDER [--screenshots FOLDER]
+    python checks/check_report.py REPORT_FOLDER [--one-share] [--screenshots FOLDER]
 
 Talks to chromium over a pipe (DevTools protocol) with nothing but the standard library. Fails on any
 console error, any exception, any request beyond the page itself and data: addresses, any panel that is
@@ -151,9 +151,9 @@ def check_files(report: pathlib.Path) -> None:
         require(len(rows) > 1 and len({len(row) for row in rows}) == 1, f"{name}.csv is not a table")
 
 
-def check_panels(browser: Browser) -> None:
+def check_panels(browser: Browser, one_share: bool) -> None:
     names = browser.evaluate("[...document.querySelectorAll('[data-figure]')].map(f => f.dataset.figure)")
-    for kind in ("validation-", "time-", "boxes-", "trajectory-", "labels-", "tracking-"):
+    for kind in ("validation-", "time-", "boxes-", "trajectory-", "tracking-", *(() if one_share else ("labels-",))):
         require(any(name.startswith(kind) for name in names), f"there is no panel {kind}: {names}")
     tall = browser.evaluate("[...document.querySelectorAll('[data-figure] > :first-child')]"
                             ".filter(f => !f.closest('details')).every(f => f.getBoundingClientRect().height > 150)")
@@ -234,6 +234,7 @@ def look(browser: Browser, folder: pathlib.Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("report", type=pathlib.Path)
+    parser.add_argument("--one-share", action="store_true", help="all runs have the same share of labels")
     parser.add_argument("--screenshots", type=pathlib.Path)
     given = parser.parse_args()
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -249,7 +250,7 @@ def main() -> int:
             browser.call("Page.navigate", url=page)
             browser.wait("document.readyState === 'complete' && location.protocol === 'file:'", "the page is loaded")
             check_files(given.report)
-            check_panels(browser)
+            check_panels(browser, given.one_share)
             check_player(browser)
             if given.screenshots:
                 look(browser, given.screenshots)
