@@ -38,8 +38,10 @@ const RATE: f64 = 1e-3;
 const LEAST_RATE: f64 = 0.03;
 /// Epochs between two draws of paths, and between two calibrations.
 const ROUND: u64 = 5;
-/// Particles at the start of a track, at least.
-const FIRST_PARTICLES: usize = 2000;
+/// A robot is found when its position is known within so many mean steps.
+const FOUND: f64 = 2.0;
+/// Particles as long as the robot is not found, at least: one for so many poses of the map.
+const POSES_FOR_A_PARTICLE: usize = 5;
 /// How far beyond known positions a robot may be, in their extent.
 const MARGIN: f64 = 0.05;
 /// Least noise of the filter's motion, in mean steps: particles that descend from one must part.
@@ -108,14 +110,15 @@ impl AnchoredEm {
     fn tracker<'a>(&self, sight: &'a Sight, particles: usize, temper: f64) -> Tracker<'a> {
         let [position, heading, distance, turn] = self.noise;
         let least = self.scales.step_size.map(|step| LEAST_NOISE * step);
-        let first = if self.has(Piece::GlobalStart) { FIRST_PARTICLES } else { 0 };
+        let first = if self.has(Piece::GlobalStart) { sight.map.len() / POSES_FOR_A_PARTICLE } else { 0 };
         Tracker {
             odometry: noise::odometry([position.max(least[0]), heading.max(least[2]), distance, turn]),
             map: &sight.map,
-            jitter: Sight::jitter(self.bounds()),
+            jitter: sight.jitter(self.bounds()),
             bounds: self.bounds(),
             temper,
             population: [particles.max(first), particles],
+            found: FOUND * self.scales.step_size[0],
             looks_first: self.has(Piece::GlobalStart),
             recovers: self.has(Piece::Recovery),
         }

@@ -26,6 +26,13 @@ impl Cloud {
         Pose::new(sum(&|p| p[0]), sum(&|p| p[1]), heading)
     }
 
+    /// Root of the summed variances of x and y.
+    pub fn spread(&self) -> f64 {
+        let mean = self.mean();
+        let square = |pose: &[f64; 3]| (pose[0] - mean.x).powi(2) + (pose[1] - mean.y).powi(2);
+        self.poses.iter().zip(&self.weights).map(|(pose, weight)| weight * square(pose)).sum::<f64>().sqrt()
+    }
+
     /// log Σ w N(truth; pose, kernel²): a mixture of Gaussian kernels, because beliefs have many modes.
     /// At least -1000.
     pub fn log_density(&self, truth: Pose, kernel: [f64; 3]) -> f64 {
@@ -56,6 +63,7 @@ mod tests {
         assert_eq!(cloud.effective_sample_size(), 1.6);
         let mean = cloud.mean();
         assert_eq!((mean.x, mean.y), (3.0, 1.0));
+        assert_eq!(cloud.spread(), 3.0_f64.sqrt()); // ¼ 3² + ¾ 1²
         assert!(wrap(mean.heading - (-3.1 - 0.02)).abs() < 0.01, "{mean:?}"); // towards the heavier
         // The first kernel counts alone: log 0.25 - log (2π)^1.5 - 3 log 0.1 - ½ (0.1 / 0.1)².
         let found = cloud.log_density(Pose::new(0.1, 1.0, 3.1), [0.1; 3]);

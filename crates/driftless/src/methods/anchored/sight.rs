@@ -15,8 +15,10 @@ use driftless_world::random::Random;
 /// Images against poses.
 pub type Matcher = SharpMatch<Projected<ImageEncoder>, PlaceEncoder>;
 
-/// Poses in the map.
-const MAP: usize = 10_000;
+/// Poses in the map, for each square of a mean step's side, and at least. Larger worlds need more to be found in.
+const MAP_DENSITY: f64 = 45.0;
+const LEAST_MAP: usize = 10_000;
+const MOST_MAP: usize = 200_000;
 /// Waves down to a sixteenth of twice the extent.
 const OCTAVES: usize = 5;
 const WIDTHS: [usize; 3] = [128, 128, 128];
@@ -49,6 +51,12 @@ pub fn tensor(poses: &[[f64; 3]], device: &Device) -> Tensor<3> {
     Tensor::from_data(TensorData::new(flat, [1, poses.len(), 3]), (device, DType::F32))
 }
 
+/// How many poses a map of the box has.
+fn map_size(scales: &Scales, [low, high]: [[f64; 2]; 2]) -> usize {
+    let steps = |k: usize| (high[k] - low[k]) / scales.step_size[k];
+    ((MAP_DENSITY * steps(0) * steps(1)) as usize).clamp(LEAST_MAP, MOST_MAP)
+}
+
 /// A network put to use: without gradients, and with the features of a map of poses.
 pub struct Sight {
     matcher: Matcher,
@@ -70,15 +78,15 @@ impl Sight {
             let place = [random.range(low[0], high[0]), random.range(low[1], high[1])];
             [place[0], place[1], random.range(-turn, turn)]
         };
-        let map: Vec<[f64; 3]> = (0..MAP).map(|_| pose()).collect();
+        let map: Vec<[f64; 3]> = (0..map_size(scales, bounds)).map(|_| pose()).collect();
         let places = matcher.places(tensor(&map, &device)).swap_dims(1, 2); // [1, E, G]
         let sharpness = matcher.sharpness().try_to_vec_as::<f64>().expect("a number")[0];
         Self { matcher, sharpness, map, places }
     }
 
     /// How far the map's poses are apart: half the side of the box each has to itself.
-    pub fn jitter(bounds: [[f64; 2]; 2]) -> [f64; 3] {
-        let side = 0.5 / (MAP as f64).cbrt();
+    pub fn jitter(&self, bounds: [[f64; 2]; 2]) -> [f64; 3] {
+        let side = 0.5 / (self.map.len() as f64).cbrt();
         let [low, high] = bounds;
         [side * (high[0] - low[0]), side * (high[1] - low[1]), side * std::f64::consts::TAU]
     }

@@ -27,8 +27,10 @@ pub struct Tracker<'a> {
     pub bounds: [[f64; 2]; 2],
     /// What scores are multiplied by.
     pub temper: f64,
-    /// Particles in the first [`SETTLED`] steps, and later.
+    /// Particles as long as the robot is not found, and then.
     pub population: [usize; 2],
+    /// A belief whose positions have a standard deviation below this has found the robot.
+    pub found: f64,
     /// Whether the first particles are drawn by the first image, or evenly.
     pub looks_first: bool,
     /// Whether particles are drawn from the map when the belief explains an image worse than the map; for the
@@ -36,8 +38,6 @@ pub struct Tracker<'a> {
     pub recovers: bool,
 }
 
-/// Steps until a robot should be found.
-const SETTLED: usize = 10;
 /// The probability with which a robot is carried off in a step, or was never where it is believed to be.
 const ASTRAY: f64 = 0.001;
 /// No more than this share of the belief is given up at once: one odd image must not move the mean far.
@@ -55,12 +55,12 @@ impl Tracker<'_> {
         let tempered = |scores: Vec<f64>| scores.into_iter().map(|s| s * self.temper).collect::<Vec<f64>>();
         let map = tempered(view.of_map(0));
         let first = if self.looks_first { normalised(&map) } else { vec![1.0 / map.len() as f64; map.len()] };
-        let poses = self.drawn(&first, self.count(0), random);
+        let poses = self.drawn(&first, self.population[0].max(1), random);
         let mut cloud = Cloud { weights: vec![1.0 / poses.len() as f64; poses.len()], poses };
         show(0, &cloud, mean_log(&map));
         let mut lost = 0.0;
         for (t, action) in actions.iter().enumerate().skip(1) {
-            self.move_on(&mut cloud, self.count(t), action, random);
+            self.move_on(&mut cloud, action, random);
             let map = tempered(view.of_map(t));
             let mut logs = tempered(view.scores(t, &cloud.poses));
             let outside = logs.iter_mut().zip(&cloud.poses).filter(|(_, pose)| self.is_outside(pose));
@@ -90,10 +90,6 @@ impl Tracker<'_> {
         }
     }
 
-    fn count(&self, t: usize) -> usize {
-        self.population[usize::from(t >= SETTLED)].max(1)
-    }
-
     fn is_outside(&self, pose: &[f64; 3]) -> bool {
         (0..2).any(|k| !(self.bounds[0][k]..=self.bounds[1][k]).contains(&pose[k]))
     }
@@ -108,8 +104,9 @@ impl Tracker<'_> {
     }
 
     /// Resamples if few particles count, or another number is wanted; then moves.
-    fn move_on(&self, cloud: &mut Cloud, count: usize, action: &[f64; 3], random: &mut Random) {
+    fn move_on(&self, cloud: &mut Cloud, action: &[f64; 3], random: &mut Random) {
         let size = cloud.poses.len();
+        let count = self.population[usize::from(cloud.spread() < self.found)].max(1);
         if count != size || cloud.effective_sample_size() < 0.5 * size as f64 {
             let u = random.unit();
             let chosen = by_markers(&cloud.weights, (0..count).map(|j| (j as f64 + u) / count as f64));
@@ -193,6 +190,7 @@ mod tests {
             bounds: [[0.0; 2], [200.0; 2]],
             temper: 0.5,
             population: [1000, 100],
+            found: 40.0,
             looks_first: true,
             recovers,
         };
