@@ -60,6 +60,15 @@ pub fn aligned(rows: &[Vec<String>]) -> String {
     rows.iter().map(line).collect()
 }
 
+/// Seconds as people say them.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        ..100.0 => format!("{seconds:.0} s"),
+        ..6000.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,6 +80,7 @@ mod tests {
 
     #[test]
     fn numbers_are_readable() {
+        assert_eq!([5.0, 150.0, 9000.0].map(duration), ["5 s", "2 min", "2.5 h"]);
         assert_eq!([0, 999, 1000, 12_345_678].map(grouped), ["0", "999", "1,000", "12,345,678"]);
         assert_eq!([7, 1500, 2_000_000].map(bytes), ["7 bytes", "1.5 kB", "2.0 MB"]);
     }

@@ -3,12 +3,12 @@
 mod plan;
 mod worlds;
 
-pub use plan::{Cell, Scope, duration};
+pub use plan::{Cell, Scope};
 pub use worlds::World;
 
 use crate::args::Reproduce;
 use crate::evaluate::{self, Trial};
-use crate::output::{complain, print};
+use crate::output::{complain, duration, print};
 use crate::train::{self, Ended, Files, Watcher};
 use crate::usage::misused;
 use crate::{interrupt, report};

@@ -130,18 +130,10 @@ impl Scope {
     }
 }
 
-/// Seconds as people say them.
-pub fn duration(seconds: f64) -> String {
-    match seconds {
-        ..90.0 => format!("{seconds:.0} s"),
-        ..5400.0 => format!("{:.0} min", seconds / 60.0),
-        _ => format!("{:.1} h", seconds / 3600.0),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::duration;
 
     fn cells(scope: &Scope) -> Vec<Cell> {
         scope.cells(&["maze1".to_owned()]).unwrap()
@@ -183,10 +175,5 @@ mod tests {
         let full = cells(&Scope::default());
         assert_eq!(full.len(), 3 * (3 * 5 + 4));
         assert!(full.iter().all(|cell| cell.experiment.epochs >= 40));
-    }
-
-    #[test]
-    fn durations_in_words() {
-        assert_eq!([30.0, 600.0, 9000.0].map(duration), ["30 s", "10 min", "2.5 h"]);
     }
 }
