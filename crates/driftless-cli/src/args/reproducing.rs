@@ -38,7 +38,7 @@ pub struct Reproduce {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub methods: Option<Vec<String>>,
 
-    /// These mazes only: names or drawings
+    /// These mazes only: maze1, maze2, maze3
     #[arg(long, value_name = "MAZE,...", value_delimiter = ',', conflicts_with = "data")]
     pub mazes: Option<Vec<String>>,
 

@@ -24,9 +24,9 @@ const fn recipe(name: &'static str, quick_epochs: u64, epoch_seconds: f64, every
 
 /// All of them, those first that matter most.
 pub const RECIPES: [Recipe; 7] = [
-    recipe("sdpf", 15, 5.5, true),
-    recipe("dpf", 15, 4.5, true),
-    recipe("lstm", 4, 24.0, true),
+    recipe("sdpf", 10, 8.0, true),
+    recipe("dpf", 10, 9.0, true),
+    recipe("lstm", 3, 25.0, true),
     recipe("sdpf-released", 2, 55.0, false),
     recipe("dpf-released", 2, 40.0, false),
     recipe("sdpf-paper", 2, 60.0, false),
