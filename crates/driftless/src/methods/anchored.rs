@@ -38,9 +38,11 @@ const RATE: f64 = 1e-3;
 const LEAST_RATE: f64 = 0.03;
 /// Epochs between two draws of paths, and between two calibrations.
 const ROUND: u64 = 5;
-/// A robot is found when its position is known within so many mean steps.
-const FOUND: f64 = 2.0;
-/// Particles as long as the robot is not found, at least: one for so many poses of the map.
+/// A robot is found when its position is known within so many mean steps; twice as many lose more robots.
+const FOUND: f64 = 1.0;
+/// What scores are multiplied by until it is calibrated.
+const FIRST_TEMPER: f64 = 0.2;
+/// Most particles, as long as the robot is not found: one for so many poses of the map.
 const POSES_FOR_A_PARTICLE: usize = 5;
 /// How far beyond known positions a robot may be, in their extent.
 const MARGIN: f64 = 0.05;
@@ -88,7 +90,7 @@ impl AnchoredEm {
             epochs: experiment.epochs,
             particles: experiment.particles,
             seed: experiment.seed,
-            temper: 1.0,
+            temper: if experiment.without.contains(&Piece::Calibration) { 1.0 } else { FIRST_TEMPER },
             noise: noise::first_noise(scales.step_size),
             drawn: Vec::new(),
             effective_sample_size: 0.0,
@@ -148,7 +150,7 @@ impl Method for AnchoredEm {
         let mut report = self.update(epoch, &fresh)?;
         report.effective_sample_size =
             (self.teaching == Teaching::BetweenLabels).then_some(self.effective_sample_size);
-        let due = epoch == 1 || epoch.is_multiple_of(ROUND) || epoch == self.epochs;
+        let due = epoch.is_multiple_of(ROUND) || epoch == self.epochs;
         if due && self.has(Piece::Calibration) {
             self.calibrate(epoch, &fresh)?;
         }

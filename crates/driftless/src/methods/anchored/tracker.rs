@@ -27,9 +27,10 @@ pub struct Tracker<'a> {
     pub bounds: [[f64; 2]; 2],
     /// What scores are multiplied by.
     pub temper: f64,
-    /// Particles as long as the robot is not found, and then.
+    /// Most particles, which the first belief has, and least.
     pub population: [usize; 2],
-    /// A belief whose positions have a standard deviation below this has found the robot.
+    /// A belief whose positions have a standard deviation below this has found the robot: the least number of
+    /// particles. The square of it is the area that so many are for.
     pub found: f64,
     /// Whether the first particles are drawn by the first image, or evenly.
     pub looks_first: bool,
@@ -55,7 +56,7 @@ impl Tracker<'_> {
         let tempered = |scores: Vec<f64>| scores.into_iter().map(|s| s * self.temper).collect::<Vec<f64>>();
         let map = tempered(view.of_map(0));
         let first = if self.looks_first { normalised(&map) } else { vec![1.0 / map.len() as f64; map.len()] };
-        let poses = self.drawn(&first, self.population[0].max(1), random);
+        let poses = self.drawn(&first, self.wanted(f64::INFINITY), random);
         let mut cloud = Cloud { weights: vec![1.0 / poses.len() as f64; poses.len()], poses };
         show(0, &cloud, mean_log(&map));
         let mut lost = 0.0;
@@ -79,8 +80,8 @@ impl Tracker<'_> {
                 logs.extend(vec![each; new]);
                 cloud.poses.extend(self.drawn(&normalised(&map), new, random));
                 cloud.weights.extend(vec![0.0; new]);
-                // What was given to them is no longer missing in the belief.
-                lost -= share;
+                // What was given to them is no longer missing in the belief; all of it where nothing was left.
+                lost = if evidence.is_finite() { lost - share } else { 0.0 };
             }
             // Where nothing is possible, weights stay as they were.
             if logs.iter().any(|log| log.is_finite()) {
@@ -103,10 +104,17 @@ impl Tracker<'_> {
         chosen.into_iter().map(shaken).collect()
     }
 
+    /// How many particles a belief of this standard deviation is to have: as many for an area as once found.
+    fn wanted(&self, spread: f64) -> usize {
+        let [most, least] = self.population;
+        let count = least as f64 * (spread / self.found).powi(2);
+        (count as usize).clamp(least.max(1), most.max(least).max(1))
+    }
+
     /// Resamples if few particles count, or another number is wanted; then moves.
     fn move_on(&self, cloud: &mut Cloud, action: &[f64; 3], random: &mut Random) {
         let size = cloud.poses.len();
-        let count = self.population[usize::from(cloud.spread() < self.found)].max(1);
+        let count = self.wanted(cloud.spread());
         if count != size || cloud.effective_sample_size() < 0.5 * size as f64 {
             let u = random.unit();
             let chosen = by_markers(&cloud.weights, (0..count).map(|j| (j as f64 + u) / count as f64));
@@ -144,94 +152,4 @@ fn log_sum(logs: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use driftless_world::pose::{Frame, Pose, wrap};
-    use std::f64::consts::PI;
-
-    /// A robot on a circle, seen by a Gaussian of 10 units around where it is.
-    struct Circle<'a> {
-        truth: Vec<Pose>,
-        map: &'a [[f64; 3]],
-    }
-
-    impl View for Circle<'_> {
-        fn scores(&self, t: usize, poses: &[[f64; 3]]) -> Vec<f64> {
-            let truth = self.truth[t];
-            let score = |pose: &[f64; 3]| {
-                let far = (pose[0] - truth.x).powi(2) + (pose[1] - truth.y).powi(2);
-                -0.005 * far - 20.0 * wrap(pose[2] - truth.heading).powi(2)
-            };
-            poses.iter().map(score).collect()
-        }
-
-        fn of_map(&self, t: usize) -> Vec<f64> {
-            self.scores(t, self.map)
-        }
-    }
-
-    const ACTION: [f64; 3] = [10.0, 0.0, 0.2];
-
-    /// Distances from the truth at all steps; the robot is carried away at step 20 if `kidnapped`.
-    fn errors(recovers: bool, kidnapped: bool, seed: u64) -> (Vec<f64>, Vec<usize>) {
-        let mut random = Random::new(9);
-        let mut pose = || [random.range(0.0, 200.0), random.range(0.0, 200.0), random.range(-PI, PI)];
-        let map: Vec<[f64; 3]> = (0..5000).map(|_| pose()).collect();
-        let mut truth = vec![Pose::new(150.0, 50.0, 0.5)];
-        for t in 1..40 {
-            let next = truth[t - 1].moved(ACTION, Frame::Reflected);
-            truth.push(if kidnapped && t == 20 { Pose::new(40.0, 60.0, -1.0) } else { next });
-        }
-        let view = Circle { truth: truth.clone(), map: &map };
-        let tracker = Tracker {
-            odometry: Odometry::new(Frame::Reflected, [1.0, 0.02], [0.0; 2]),
-            map: &map,
-            jitter: [6.0, 6.0, 0.2],
-            bounds: [[0.0; 2], [200.0; 2]],
-            temper: 0.5,
-            population: [1000, 100],
-            found: 40.0,
-            looks_first: true,
-            recovers,
-        };
-        let (mut errors, mut counts) = (Vec::new(), Vec::new());
-        tracker.follow(&view, &[ACTION; 40], &mut Random::new(seed), |t, cloud, _| {
-            errors.push(cloud.mean().distance(truth[t]));
-            counts.push(cloud.poses.len());
-        });
-        (errors, counts)
-    }
-
-    #[test]
-    fn the_map_finds_the_robot_and_recovery_finds_it_again() {
-        let (found, counts) = errors(true, false, 1);
-        // A look is exact within 14 units (10 / √temper); ten of them within 5, and two of those are 10.
-        assert!(found[39] < 10.0 && found[5] < 20.0, "{found:?}");
-        assert_eq!((counts[0], counts[10], counts[39]), (1000, 100, 100));
-        let (again, _) = errors(true, true, 1);
-        assert!(again[19] < 10.0 && again[39] < 10.0, "{again:?}");
-        let (never, _) = errors(false, true, 1);
-        // It stays on a wrong circle, which crosses the right one, while the recovered one is exact again.
-        assert!(never[35..].iter().all(|&error| error > 15.0), "{never:?}");
-        assert!(again[25..].iter().all(|&error| error < 10.0), "{again:?}");
-    }
-
-    /// As likely under both: one in a thousand more than before. e^7 times likelier anywhere else: 0.001 e^7 to
-    /// 0.999 by odds. What points the same way adds up.
-    #[test]
-    fn lost_by_bayes_rule() {
-        assert!((lost_now(0.0, -3.0, -3.0) - ASTRAY).abs() < 1e-15);
-        assert!((lost_now(0.5, -3.0, -3.0) - 0.5005).abs() < 1e-12);
-        let odds = 0.001 * 7.0_f64.exp() / 0.999;
-        assert!((lost_now(0.0, -9.0, -2.0) - odds / (1.0 + odds)).abs() < 1e-12);
-        assert_eq!((lost_now(0.0, f64::NEG_INFINITY, -2.0), lost_now(0.3, 0.0, -1e4)), (1.0, 0.0));
-        let often = (0..8).fold(0.0, |lost, _| lost_now(lost, -4.0, -3.0));
-        assert!(often > 0.5, "eight images, each e times likelier anywhere else: {often}");
-    }
-
-    #[test]
-    fn a_seed_names_the_track() {
-        assert_eq!(errors(true, true, 2), errors(true, true, 2));
-        assert_ne!(errors(true, true, 2), errors(true, true, 3));
-    }
-}
+mod tests;
