@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use crate::recordings::{Purpose, Recordings};
 use crate::usage::misused;
 use anyhow::{Context, Result};
-use driftless::learn::{DataFiles, Experiment, Tracking, Trained};
+use driftless::learn::{DataFiles, Detail, Experiment, Tracking, Trained};
 use driftless::methods::build;
 use driftless_world::evaluation::{Episodes, Plan};
 use driftless_world::files::{NewFile, Overwrite};
@@ -132,7 +132,7 @@ fn tracks(
         interrupt::check()?;
         let handful = first..count.min(first + HANDFUL);
         let episodes = handful.map(|index| recordings.get(index)).collect::<Result<Vec<Trajectory>>>()?;
-        let tracking = Tracking { particles, seed: handful_seed(seed, first), clouds: false };
+        let tracking = Tracking { particles, seed: handful_seed(seed, first), detail: Detail::Densities };
         tracks.extend(trained.method.track(&episodes, tracking)?);
         progress.advance(episodes.len());
     }

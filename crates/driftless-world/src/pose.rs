@@ -9,6 +9,9 @@ use std::f64::consts::PI;
 /// assert!((wrap(3.5 * std::f64::consts::PI) + 0.5 * std::f64::consts::PI).abs() < 1e-12);
 /// ```
 pub fn wrap(angle: f64) -> f64 {
+    if (-PI..PI).contains(&angle) {
+        return angle;
+    }
     let turned = (angle - PI).rem_euclid(2.0 * PI) - PI;
     // rem_euclid of a tiny negative number rounds to 2π itself.
     if turned >= PI { -PI } else { turned }

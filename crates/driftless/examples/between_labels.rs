@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p driftless --example between_labels -- FILE EPOCHS`
 
-use driftless::learn::{Experiment, Method, Scales, Tracking, TrainingSet};
+use driftless::learn::{Detail, Experiment, Method, Scales, Tracking, TrainingSet};
 use driftless::methods::{AnchoredEm, Teaching};
 use driftless_world::files::dpf::{Crop, DpfFile, DpfOptions};
 use driftless_world::labels::LabelBudget;
@@ -38,7 +38,8 @@ fn main() -> driftless::Result<()> {
             println!("  {:?}", learned[learned.len() - 2..].iter().map(|p| &p.values).collect::<Vec<_>>());
             let counts: &[usize] = if epoch == epochs { &[100, 1000] } else { &[100] };
             for &particles in counts {
-                let tracks = method.track(&unseen, Tracking { particles, seed: 5, clouds: false })?;
+                let tracks =
+                    method.track(&unseen, Tracking { particles, seed: 5, detail: Detail::Densities })?;
                 println!(
                     "  N {particles}: {}",
                     told(&Evaluation::of(About::default(), scales.step_size, &tracks)?)

@@ -24,6 +24,14 @@ impl Phase {
         }
     }
 
+    /// What [`Phase::dropout`] multiplies [rows, width] features by, if by anything.
+    pub(crate) fn masks(self, rows: usize, width: usize, keep: f64) -> Option<Vec<f32>> {
+        match self {
+            Self::Evaluation => None,
+            Self::Training { seed } => Some(masks(rows, width, keep, seed).map(|x| x as f32).collect()),
+        }
+    }
+
     /// Keeps each feature with probability `keep`, and scales the kept by 1 / keep, so that means
     /// stay; nothing happens in evaluation.
     ///
@@ -40,14 +48,17 @@ impl Phase {
 /// Dropout that is always on: for networks whose randomness it is.
 pub fn drop_out<const D: usize>(features: Tensor<D>, keep: f64, seed: u64) -> Tensor<D> {
     let dims = features.dims();
-    let width: usize = dims[1..].iter().product();
-    let mut mask = Vec::with_capacity(dims[0] * width);
-    for row in 0..dims[0] as u64 {
-        let mut random = Random::stream(seed, row);
-        mask.extend((0..width).map(|_| if random.chance(keep) { 1.0 / keep } else { 0.0 }));
-    }
+    let mask: Vec<f64> = masks(dims[0], dims[1..].iter().product(), keep, seed).collect();
     let mask = Tensor::from_data(TensorData::new(mask, dims), (&features.device(), features.dtype()));
     features * mask
+}
+
+/// What features are multiplied by, row after row.
+fn masks(rows: usize, width: usize, keep: f64, seed: u64) -> impl Iterator<Item = f64> {
+    (0..rows as u64).flat_map(move |row| {
+        let mut random = Random::stream(seed, row);
+        (0..width).map(move |_| if random.chance(keep) { 1.0 / keep } else { 0.0 })
+    })
 }
 
 #[cfg(test)]

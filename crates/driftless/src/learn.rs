@@ -47,8 +47,19 @@ pub struct Tracking {
     pub particles: usize,
     /// Names all random numbers.
     pub seed: u64,
-    /// Whether tracks hold all particles of all steps: much memory, for few episodes.
-    pub clouds: bool,
+    /// What tracks say of beliefs.
+    pub detail: Detail,
+}
+
+/// What tracks say of beliefs, from little to much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// Their means and effective sample sizes.
+    Means,
+    /// And how dense they are at the truth, and whether they cover it: many times the work.
+    Densities,
+    /// And all particles of all steps: much memory, for few episodes.
+    Clouds,
 }
 
 /// Something that learns to localise.

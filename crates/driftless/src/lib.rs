@@ -36,6 +36,7 @@ pub mod methods;
 pub mod model;
 pub mod nets;
 pub mod objective;
+mod ops;
 pub mod optimise;
 pub mod parameters;
 pub mod prior;

@@ -122,7 +122,16 @@ impl Optimiser {
     /// Parameters that are frozen, or that the loss does not reach, stay as they are, and so does
     /// their state. If anything is not finite nothing is changed at all, and the report says why.
     pub fn step<M: Module>(&mut self, model: M, loss: &Tensor<1>) -> (M, Report) {
-        let mut gradients = parameters::gradients(&model, &loss.backward());
+        let gradients = parameters::gradients(&model, &loss.backward());
+        let value = loss.try_to_vec_as::<f64>().expect("a loss is a number")[0];
+        self.step_by(model, value, gradients)
+    }
+
+    /// One update by the value of a loss and its gradients, computed elsewhere: as [`Optimiser::step`].
+    ///
+    /// # Panics
+    /// If a gradient belongs to no parameter, or has not its shape.
+    pub fn step_by<M: Module>(&mut self, model: M, loss: f64, mut gradients: Vec<Named>) -> (M, Report) {
         let norm = clip::norm(&gradients);
         let (learning_rate, clipped) = (self.learning_rate(), self.clip.apply(&mut gradients, norm));
         let result = match unusable(loss, &gradients, norm) {

@@ -1,6 +1,6 @@
 //! Learning between labels in a small maze: it helps, it can be repeated, and it can be taken up again.
 
-use driftless::learn::{Experiment, Method, Piece, Scales, Tracking, TrainingSet};
+use driftless::learn::{Detail, Experiment, Method, Piece, Scales, Tracking, TrainingSet};
 use driftless::methods::{AnchoredEm, Teaching};
 use driftless_world::evaluation::Track;
 use driftless_world::labels::LabelBudget;
@@ -36,7 +36,7 @@ fn learning_between_labels_helps_and_can_be_taken_up() {
     let budget = LabelBudget::new(experiment.labels, 1).unwrap();
     let lessons = TrainingSet::new(Box::new(taught), 0..24, budget).unwrap();
     let scales = Scales::measure(&lessons).unwrap();
-    let how = Tracking { particles: 200, seed: 4, clouds: true };
+    let how = Tracking { particles: 200, seed: 4, detail: Detail::Clouds };
     let mut method = AnchoredEm::new(&experiment, &scales, Teaching::BetweenLabels).unwrap();
     let before = rmse(&method.track(&unseen, how).unwrap());
     method.train(1, &lessons).unwrap();
@@ -126,7 +126,7 @@ fn pieces_can_be_left_out() {
     let unseen = episodes(&world, 2, 1);
     let first = |without: &[Piece]| {
         let (method, _) = small(0.3, Teaching::BetweenLabels, without);
-        let tracking = Tracking { particles: 50, seed: 4, clouds: true };
+        let tracking = Tracking { particles: 50, seed: 4, detail: Detail::Clouds };
         let track = method.track(&unseen, tracking).unwrap().remove(0);
         track.clouds.unwrap().iter().map(Vec::len).collect::<Vec<_>>()
     };

@@ -1,7 +1,7 @@
 //! The original differentiable particle filter on a few short episodes: stages, resuming, few labels.
 
 use driftless::learn::{
-    EpochReport, Experiment, Method, MethodName, PresetName, Scales, Tracking, TrainingSet,
+    Detail, EpochReport, Experiment, Method, MethodName, PresetName, Scales, Tracking, TrainingSet,
 };
 use driftless::methods::build;
 use driftless_world::evaluation::Particle;
@@ -187,7 +187,7 @@ fn tracks_are_complete_and_repeatable() {
     let scales = Scales::measure(&lessons).unwrap();
     let method = made(&experiment(4, 1.0), &lessons);
     let unseen = episodes(2, 3, 5);
-    let how = Tracking { particles: 30, seed: 5, clouds: true };
+    let how = Tracking { particles: 30, seed: 5, detail: Detail::Clouds };
     let tracks = method.track(&unseen, how).unwrap();
     assert_eq!(tracks, method.track(&unseen, how).unwrap());
     assert_ne!(tracks, method.track(&unseen, Tracking { seed: 6, ..how }).unwrap());

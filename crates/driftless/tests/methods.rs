@@ -1,6 +1,6 @@
 //! The published methods on a few short episodes: they learn, can be repeated, and can be taken up again.
 
-use driftless::learn::{Experiment, Method, MethodName, PresetName, Scales, Tracking, TrainingSet};
+use driftless::learn::{Detail, Experiment, Method, MethodName, PresetName, Scales, Tracking, TrainingSet};
 use driftless::methods::build;
 use driftless_world::evaluation::Particle;
 use driftless_world::labels::LabelBudget;
@@ -73,7 +73,7 @@ fn tracks_are_complete_and_repeatable() {
     let (lessons, unseen) = (lessons(0.3), episodes(2, 3));
     for (method, preset) in PUBLISHED {
         let method = made(&experiment(method, preset, 0.3), &lessons);
-        let how = Tracking { particles: 30, seed: 5, clouds: true };
+        let how = Tracking { particles: 30, seed: 5, detail: Detail::Clouds };
         let tracks = method.track(&unseen, how).unwrap();
         assert_eq!(tracks, method.track(&unseen, how).unwrap());
         assert_eq!(tracks.len(), 3);

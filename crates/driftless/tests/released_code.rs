@@ -1,7 +1,7 @@
 //! Where SDPF's paper and the authors' code differ, row by row: each preset does what its source does.
 
 use driftless::learn::{
-    EpochReport, Experiment, Method, MethodName, PresetName, Scales, Tracking, TrainingSet,
+    Detail, EpochReport, Experiment, Method, MethodName, PresetName, Scales, Tracking, TrainingSet,
 };
 use driftless::methods::build;
 use driftless::methods::sdpf::{BLOCK, Choices, PROCESS_NOISE};
@@ -120,7 +120,7 @@ fn row_9_epsilon() {
                 part.values[0] = if part.name.ends_with("bias") { 1.0 } else { 0.0 };
             }
         });
-        let how = Tracking { particles: 5, seed: 1, clouds: false };
+        let how = Tracking { particles: 5, seed: 1, detail: Detail::Densities };
         let evidence = alike.track(&unseen, how).unwrap().remove(0).log_evidence.unwrap();
         let greatest = 1e8_f64.ln();
         // A logarithm of 32 bits near 18: rounding of a part in 10^7.

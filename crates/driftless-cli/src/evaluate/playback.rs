@@ -3,7 +3,7 @@
 use super::handful_seed;
 use crate::recordings::Recordings;
 use anyhow::Result;
-use driftless::learn::{Tracking, Trained};
+use driftless::learn::{Detail, Tracking, Trained};
 use driftless_world::evaluation::{Episodes, Plan, Seen};
 use driftless_world::{About, Episode, Track, Trajectory};
 
@@ -17,7 +17,8 @@ pub fn record(
     seed: u64,
 ) -> Result<Episodes> {
     let watched = (0..count).map(|index| recordings.get(index)).collect::<Result<Vec<Trajectory>>>()?;
-    let tracking = Tracking { particles: about.particles, seed: handful_seed(seed, 0), clouds: true };
+    let tracking =
+        Tracking { particles: about.particles, seed: handful_seed(seed, 0), detail: Detail::Clouds };
     let tracks = if watched.is_empty() { Vec::new() } else { trained.method.track(&watched, tracking)? };
     let mut episodes = Episodes::default();
     for (index, track) in tracks.iter().enumerate() {

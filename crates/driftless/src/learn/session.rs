@@ -18,7 +18,7 @@ pub use observer::{Observer, Outcome};
 pub use record::{EpochRecord, Validation};
 pub use trained::Trained;
 
-use super::{EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
+use super::{Detail, EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
 use crate::error::{Error, Result};
 use crate::parameters::Named;
 use checkpoint::Checkpoint;
@@ -150,8 +150,8 @@ impl Session {
             return Ok(None);
         }
         let Experiment { particles, seed, .. } = self.config.experiment;
-        let tracks =
-            self.method.track(&self.material.validation, Tracking { particles, seed, clouds: false })?;
+        let how = Tracking { particles, seed, detail: Detail::Means };
+        let tracks = self.method.track(&self.material.validation, how)?;
         let evaluation = Evaluation::of(About::default(), self.scales.step_size, &tracks)?;
         Ok(Some(Validation::of(&evaluation)))
     }

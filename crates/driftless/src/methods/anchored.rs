@@ -68,7 +68,6 @@ pub struct AnchoredEm {
     effective_sample_size: f64,
     /// Recomputed when missing.
     bridges: Option<Vec<Option<Bridge>>>,
-    device: Device,
 }
 
 impl AnchoredEm {
@@ -79,12 +78,11 @@ impl AnchoredEm {
                            (sdpf with the presets paper and released-code needs none)";
             return Err(Error::setting("labels", problem));
         }
-        let device = Device::flex().autodiff();
         let schedule = Schedule::Cosine { updates: experiment.epochs * UPDATES, least: LEAST_RATE };
         Ok(Self {
             teaching,
             without: experiment.without.clone(),
-            matcher: sight::matcher(scales, experiment.seed, &device),
+            matcher: sight::matcher(scales, experiment.seed, &Device::flex()),
             optimiser: Optimiser::new(Rule::Adam(Adam::default()), RATE).with_schedule(schedule),
             scales: scales.clone(),
             epochs: experiment.epochs,
@@ -95,7 +93,6 @@ impl AnchoredEm {
             drawn: Vec::new(),
             effective_sample_size: 0.0,
             bridges: None,
-            device,
         })
     }
 

@@ -13,6 +13,7 @@ use std::f64::consts::TAU;
 /// so that the wrapped kernel keeps 99.8 % of its mass.
 pub(super) struct Mixture<'a> {
     particles: &'a [Particle],
+    log_weights: Vec<f64>,
     widths: [f64; 3],
 }
 
@@ -22,6 +23,8 @@ const DRAWS: usize = 50;
 const REGION: f64 = 0.9;
 /// The least log density said: that of a truth which no kernel reaches.
 const LEAST: f64 = -1e3;
+/// A difference of logarithms that is not added up.
+const NOTHING: f64 = -50.0;
 /// The widest kernel of a heading.
 const WIDEST_HEADING: f64 = 1.0;
 
@@ -36,7 +39,8 @@ impl<'a> Mixture<'a> {
             (spread * effective.powf(-1.0 / 7.0)).max(floor[k])
         };
         let widths = [width(0), width(1), width(2).min(WIDEST_HEADING)];
-        Self { particles, widths }
+        let log_weights = particles.iter().map(|particle| particle.weight.ln()).collect();
+        Self { particles, log_weights, widths }
     }
 
     /// log p(s), at least -1000.
@@ -45,14 +49,19 @@ impl<'a> Mixture<'a> {
     }
 
     fn log_at(&self, place: [f64; 3]) -> f64 {
-        let exponent = |one: &Particle| {
+        let exponent = |(one, log_weight): (&Particle, &f64)| {
             let z = apart(place, numbers(one.pose));
             let squares: f64 = z.iter().zip(self.widths).map(|(z, width)| (z / width).powi(2)).sum();
-            one.weight.ln() - 0.5 * squares
+            log_weight - 0.5 * squares
         };
-        let exponents: Vec<f64> = self.particles.iter().map(exponent).collect();
+        let exponents: Vec<f64> = self.particles.iter().zip(&self.log_weights).map(exponent).collect();
         let highest = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let sum: f64 = exponents.iter().map(|exponent| (exponent - highest).exp()).sum();
+        // What is e⁵⁰ times less likely makes no difference in 64 bits.
+        let terms = exponents
+            .iter()
+            .map(|exponent| exponent - highest)
+            .filter(|term| term.is_nan() || *term > NOTHING);
+        let sum: f64 = terms.map(f64::exp).sum();
         let normaliser: f64 = self.widths.iter().map(|width| width.ln() + 0.5 * TAU.ln()).sum();
         let log = highest + sum.ln() - normaliser;
         if log.is_nan() { LEAST } else { log.max(LEAST) }

@@ -1,7 +1,7 @@
 //! What a filter believed along an episode, written down beside the truth.
 
 use super::density::Mixture;
-use crate::learn::{Scales, Tracking};
+use crate::learn::{Detail, Scales, Tracking};
 use driftless_world::evaluation::{Particle, Track};
 use driftless_world::pose::Pose;
 use driftless_world::random::Random;
@@ -15,8 +15,8 @@ const REGION_DRAWS: u64 = 1 << 40;
 pub(super) struct Recorder {
     track: Track,
     sizes: Vec<f64>,
-    densities: Vec<f64>,
-    covered: Vec<bool>,
+    /// Log densities at the truth, and whether it is covered.
+    densities: Option<(Vec<f64>, Vec<bool>)>,
     evidence: Vec<f64>,
     clouds: Option<Vec<Vec<Particle>>>,
     least_widths: [f64; 3],
@@ -29,10 +29,9 @@ impl Recorder {
         Self {
             track: Track::new(truth, Vec::new()),
             sizes: Vec::new(),
-            densities: Vec::new(),
-            covered: Vec::new(),
+            densities: (how.detail >= Detail::Densities).then(Default::default),
             evidence: Vec::new(),
-            clouds: how.clouds.then(Vec::new),
+            clouds: (how.detail >= Detail::Clouds).then(Vec::new),
             least_widths: scales.step_size.map(|size| LEAST_WIDTH * size),
             random: Random::stream(how.seed, REGION_DRAWS + number),
         }
@@ -43,9 +42,11 @@ impl Recorder {
         let truth = self.track.truth[self.track.estimate.len()];
         self.track.estimate.push(mean);
         self.sizes.push(belief.iter().map(|particle| particle.weight.powi(2)).sum::<f64>().recip());
-        let mixture = Mixture::new(&belief, mean, self.least_widths);
-        self.densities.push(mixture.log_density(truth));
-        self.covered.push(mixture.covers(truth, &mut self.random));
+        if let Some((densities, covered)) = &mut self.densities {
+            let mixture = Mixture::new(&belief, mean, self.least_widths);
+            densities.push(mixture.log_density(truth));
+            covered.push(mixture.covers(truth, &mut self.random));
+        }
         self.evidence.push(log_evidence);
         if let Some(clouds) = &mut self.clouds {
             clouds.push(belief);
@@ -54,10 +55,11 @@ impl Recorder {
 
     /// The track, once all steps are written down.
     pub(super) fn track(self) -> Track {
+        let (log_density, covered) = self.densities.unzip();
         Track {
             effective_sample_size: Some(self.sizes),
-            log_density: Some(self.densities),
-            covered: Some(self.covered),
+            log_density,
+            covered,
             log_evidence: Some(self.evidence),
             clouds: self.clouds,
             ..self.track

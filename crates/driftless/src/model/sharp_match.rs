@@ -46,6 +46,12 @@ impl<O: Learnable, H: Learnable> SharpMatch<O, H> {
         Self { temper, ..self }
     }
 
+    /// Whether κ is at a limit, where its gradient ends.
+    pub(crate) fn sharpness_is_bound(&self) -> bool {
+        let log = self.log_sharpness.val().try_into_vec_as::<f64>().expect("a number")[0];
+        log.abs() > MOST_LOG_SHARPNESS
+    }
+
     /// κ, `[1]`.
     pub fn sharpness(&self) -> Tensor<1> {
         self.log_sharpness.val().clamp(-MOST_LOG_SHARPNESS, MOST_LOG_SHARPNESS).exp()

@@ -89,6 +89,11 @@ impl Mlp {
         Self { layers: layers.collect(), last }
     }
 
+    /// What is done to the output of the last layer.
+    pub fn last(&self) -> Activation {
+        self.last
+    }
+
     /// [.., inputs] → [.., last of the widths].
     pub fn forward<const D: usize>(&self, values: Tensor<D>) -> Tensor<D> {
         let end = self.layers.len() - 1;

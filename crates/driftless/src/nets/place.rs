@@ -45,6 +45,29 @@ impl Waves {
         }
         Tensor::cat(parts, 2)
     }
+
+    /// [`Waves::of`] without tensors: rows of `width` numbers, padded with zeros.
+    ///
+    /// sin 2a = 2 sin a cos a and cos 2a = 1 - 2 sin² a make each octave of the one before.
+    pub(crate) fn rows(&self, poses: &[[f64; 3]], width: usize) -> Vec<f32> {
+        let mut rows = vec![0.0; poses.len() * width];
+        let twice = |[sin, cos]: [f64; 2]| [2.0 * sin * cos, 1.0 - 2.0 * sin * sin];
+        let wave = |angle: f64| <[f64; 2]>::from(angle.sin_cos());
+        for (row, pose) in rows.chunks_exact_mut(width).zip(poses) {
+            let place: [f64; 2] = std::array::from_fn(|k| (pose[k] - self.centre[k]) / self.extent);
+            let heading = wave(pose[2]);
+            let doubled = twice(heading);
+            let first = [place[0], place[1], heading[1], heading[0], doubled[1], doubled[0]];
+            row.iter_mut().zip(first).for_each(|(to, x)| *to = x as f32);
+            let mut waves = place.map(|z| wave(PI * z));
+            for to in row[6..self.count()].chunks_exact_mut(4) {
+                let [[x_sin, x_cos], [y_sin, y_cos]] = waves;
+                to.iter_mut().zip([x_sin, y_sin, x_cos, y_cos]).for_each(|(to, x)| *to = x as f32);
+                waves = waves.map(twice);
+            }
+        }
+        rows
+    }
 }
 
 /// Layers on [`Waves`], with ReLU between them and none after the last: features of any sign.
@@ -77,6 +100,13 @@ impl PlaceEncoder {
     }
 }
 
+impl PlaceEncoder {
+    /// What its network is given of a pose.
+    pub fn waves(&self) -> &Waves {
+        &self.waves
+    }
+}
+
 impl StateEncoder for PlaceEncoder {
     fn encode(&self, states: Tensor<3>) -> Tensor<3> {
         self.mlp.forward(self.waves.of(&states))
@@ -99,5 +129,9 @@ mod tests {
         let expected = [&[0.25, -0.5], &turned[..], &first, &second].concat();
         assert_eq!(found.len(), waves.count());
         assert_close(&found, &expected, 1e-14);
+        let rows: Vec<f64> = waves.rows(&[[12.0, 16.0, 0.5]; 2], 16).into_iter().map(f64::from).collect();
+        // Rounded to 32 bits.
+        assert_close(&rows[..14], &expected, 6e-8);
+        assert_eq!((&rows[14..16], &rows[16..]), (&[0.0; 2][..], &rows[..16]));
     }
 }

@@ -1,7 +1,7 @@
 //! What a step did, or why it did nothing.
 
 use crate::parameters::Named;
-use burn::tensor::{DType, Tensor};
+use burn::tensor::DType;
 
 /// What a step did.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +28,8 @@ pub enum Skipped {
 }
 
 /// Why no update can be made of these numbers, if so.
-pub(super) fn unusable(loss: &Tensor<1>, gradients: &[Named], norm: f64) -> Option<Skipped> {
-    if !is_finite(&loss.try_to_vec_as::<f64>().expect("a loss is a number")) {
+pub(super) fn unusable(loss: f64, gradients: &[Named], norm: f64) -> Option<Skipped> {
+    if !loss.is_finite() {
         return Some(Skipped::Loss);
     }
     let infinite = gradients.iter().find(|gradient| !is_finite(&gradient.values));

@@ -1,9 +1,10 @@
 //! One update: which images belong to which poses.
 
-use super::sight::{Matcher, tensor};
+use super::sight::Matcher;
 use crate::dropout::Phase;
-use crate::model::Encoder;
-use burn::tensor::{DType, Device, Tensor, TensorData};
+use crate::ops::Eyes;
+use crate::parameters::Named;
+use driftless_kernels::contrast::Workshop;
 use driftless_world::random::Random;
 
 /// Images of an update, and poses of each.
@@ -16,14 +17,13 @@ pub struct Example<'a> {
     pub poses: &'a [[f64; 3]],
 }
 
-/// The contrastive loss of images drawn at random, `[1]`.
+/// The contrastive loss of images drawn at random, and its gradient.
 pub fn loss(
     matcher: &Matcher,
     examples: &[Example<'_>],
-    shape: [usize; 3],
-    device: &Device,
+    shop: &mut Workshop,
     random: &mut Random,
-) -> Tensor<1> {
+) -> (f64, Vec<Named>) {
     let count = IMAGES.min(examples.len());
     let (mut pixels, mut poses) = (Vec::new(), Vec::with_capacity(count * POSES));
     for _ in 0..count {
@@ -31,10 +31,6 @@ pub fn loss(
         pixels.extend_from_slice(example.pixels);
         poses.extend((0..POSES).map(|_| example.poses[random.below(example.poses.len())]));
     }
-    let [channels, height, width] = shape;
-    // Sequences of one step each, so that each image has a dropout mask of its own.
-    let data = TensorData::new(pixels, [count, 1, channels, height, width]);
-    let images = Tensor::<5>::from_data(data, (device, DType::F32));
-    let seen = matcher.observation.encode(images, Phase::Training { seed: random.bits() });
-    matcher.contrast(seen.swap_dims(0, 1), tensor(&poses, device))
+    let phase = Phase::Training { seed: random.bits() };
+    Eyes::of(matcher).contrast(matcher, &pixels, &poses, phase, shop)
 }

@@ -2,15 +2,18 @@
 
 use super::tracker::View;
 use crate::batch::{Batch, PixelScale};
-use crate::dropout::Phase;
 use crate::error::Result;
 use crate::learn::Scales;
-use crate::model::{Measurement, SharpMatch};
+use crate::model::SharpMatch;
 use crate::nets::{ConvPlan, ImageEncoder, PlaceEncoder, Projected, Waves};
-use crate::parameters::{Init, values, with_values};
-use burn::tensor::{DType, Device, Tensor, TensorData};
+use crate::ops::Eyes;
+use crate::parameters::Init;
+use burn::tensor::{DType, Device};
+use driftless_kernels::contrast::{Atlas, SightMemory};
+use driftless_kernels::{Cpu, log_mean_exp};
 use driftless_world::labels::Lesson;
 use driftless_world::random::Random;
+use std::cell::RefCell;
 
 /// Images against poses.
 pub type Matcher = SharpMatch<Projected<ImageEncoder>, PlaceEncoder>;
@@ -39,16 +42,10 @@ pub fn matcher(scales: &Scales, seed: u64, device: &Device) -> Matcher {
     SharpMatch::new(eyes, places, &init)
 }
 
-/// Normalised images of a lesson, [1, T, C, H, W].
-pub fn images(lesson: &Lesson, scale: &PixelScale) -> Result<Tensor<5>> {
+/// Normalised images of a lesson, one after the other.
+pub fn images(lesson: &Lesson, scale: &PixelScale) -> Result<Vec<f32>> {
     let batch = Batch::of_images(std::slice::from_ref(lesson), scale, &Device::flex(), DType::F32)?;
-    Ok(batch.observations)
-}
-
-/// Poses as [1, N, 3], on a device.
-pub fn tensor(poses: &[[f64; 3]], device: &Device) -> Tensor<3> {
-    let flat: Vec<f32> = poses.iter().flatten().map(|&x| x as f32).collect();
-    Tensor::from_data(TensorData::new(flat, [1, poses.len(), 3]), (device, DType::F32))
+    Ok(batch.observations.try_into_vec_as::<f32>().expect("pixels are numbers"))
 }
 
 /// How many poses a map of the box has.
@@ -59,18 +56,15 @@ fn map_size(scales: &Scales, [low, high]: [[f64; 2]; 2]) -> usize {
 
 /// A network put to use: without gradients, and with the features of a map of poses.
 pub struct Sight {
-    matcher: Matcher,
-    sharpness: f64,
+    eyes: Eyes,
     /// Poses all over the box.
     pub map: Vec<[f64; 3]>,
-    places: Tensor<3>,
+    atlas: Atlas,
 }
 
 impl Sight {
     /// A copy of the network, and a map of the box from `low` to `high`.
     pub fn new(trained: &Matcher, scales: &Scales, bounds: [[f64; 2]; 2]) -> Self {
-        let device = Device::flex();
-        let matcher = with_values(matcher(scales, 0, &device), &values(trained));
         let mut random = Random::new(0);
         let [low, high] = bounds;
         let turn = std::f64::consts::PI;
@@ -79,9 +73,8 @@ impl Sight {
             [place[0], place[1], random.range(-turn, turn)]
         };
         let map: Vec<[f64; 3]> = (0..map_size(scales, bounds)).map(|_| pose()).collect();
-        let places = matcher.places(tensor(&map, &device)).swap_dims(1, 2); // [1, E, G]
-        let sharpness = matcher.sharpness().try_to_vec_as::<f64>().expect("a number")[0];
-        Self { matcher, sharpness, map, places }
+        let eyes = Eyes::of(trained);
+        Self { atlas: eyes.atlas(&map), eyes, map }
     }
 
     /// How far the map's poses are apart: half the side of the box each has to itself.
@@ -91,37 +84,57 @@ impl Sight {
         [side * (high[0] - low[0]), side * (high[1] - low[1]), side * std::f64::consts::TAU]
     }
 
-    /// What is seen in a trajectory.
-    pub fn of(&self, images: &Tensor<5>) -> Seen<'_> {
-        let features = self.matcher.encode(images, Phase::Evaluation); // [1, T, E]
-        // A lost image says nothing: zeros have cosine 0 with everything.
-        let lost = features.clone().is_nan();
-        Seen { sight: self, features: features.mask_fill(lost, 0.0) }
+    /// What is seen in a trajectory. A lost image says nothing.
+    pub fn of(&self, images: &[f32]) -> Seen<'_> {
+        let mut memory = SightMemory::default();
+        let features = self.eyes.see(images, &mut memory);
+        Seen { sight: self, features, memory: RefCell::new(memory), looked_up: RefCell::default() }
     }
 }
+
+/// Images that are compared with the map at once: one alone would read all of the map for a few products.
+const LOOKED_UP: usize = 12;
 
 /// A trajectory's images, encoded.
 pub struct Seen<'a> {
     sight: &'a Sight,
-    features: Tensor<3>,
+    features: Vec<f32>,
+    memory: RefCell<SightMemory>,
+    /// Some steps' scores of the map, and the first of these steps.
+    looked_up: RefCell<(Option<usize>, Vec<f32>)>,
 }
 
 impl Seen<'_> {
-    fn against(&self, t: usize, places: Tensor<3>) -> Vec<f64> {
-        let seen = self.features.clone().slice_dim(1, t..t + 1); // [1, 1, E]
-        let cosines = seen.matmul(places); // [1, 1, N]
-        let cosines = cosines.try_to_vec_as::<f64>().expect("cosines are numbers");
-        cosines.into_iter().map(|cosine| cosine * self.sight.sharpness).collect()
+    /// Features of some steps, as many as there are.
+    fn of_steps(&self, first: usize, count: usize) -> &[f32] {
+        let width = self.sight.eyes.width();
+        &self.features[first * width..((first + count) * width).min(self.features.len())]
+    }
+
+    /// Something of the scores of the map at step t.
+    fn with_map<T>(&self, t: usize, of: impl FnOnce(&[f32]) -> T) -> T {
+        let first = t / LOOKED_UP * LOOKED_UP;
+        let (known, scores) = &mut *self.looked_up.borrow_mut();
+        if *known != Some(first) {
+            self.sight.eyes.look_up(self.of_steps(first, LOOKED_UP), &self.sight.atlas, scores);
+            *known = Some(first);
+        }
+        let wide = scores.len() / (self.of_steps(first, LOOKED_UP).len() / self.sight.eyes.width());
+        of(&scores[(t - first) * wide..][..self.sight.map.len()])
     }
 }
 
 impl View for Seen<'_> {
     fn scores(&self, t: usize, poses: &[[f64; 3]]) -> Vec<f64> {
-        let places = self.sight.matcher.places(tensor(poses, &Device::flex()));
-        self.against(t, places.swap_dims(1, 2))
+        let scores = self.sight.eyes.scores(self.of_steps(t, 1), poses, &mut self.memory.borrow_mut());
+        scores.into_iter().map(f64::from).collect()
     }
 
     fn of_map(&self, t: usize) -> Vec<f64> {
-        self.against(t, self.sight.places.clone())
+        self.with_map(t, |scores| scores.iter().map(|&score| f64::from(score)).collect())
+    }
+
+    fn everywhere(&self, t: usize, temper: f64) -> f64 {
+        self.with_map(t, |scores| log_mean_exp(Cpu::best(), scores, temper as f32))
     }
 }

@@ -8,6 +8,7 @@ use super::{AnchoredEm, ROUND, Sight, sight};
 use crate::error::{Error, Result};
 use crate::learn::{EpochReport, Piece, TrainingSet};
 use crate::smooth::chain::Bridge;
+use driftless_kernels::contrast::Workshop;
 use driftless_world::labels::Lesson;
 use driftless_world::random::Random;
 use rayon::prelude::*;
@@ -96,10 +97,7 @@ impl AnchoredEm {
 
     /// An epoch of updates.
     pub(super) fn update(&mut self, epoch: u64, lessons: &[Lesson]) -> Result<EpochReport> {
-        let pixels = |lesson: &Lesson| {
-            let images = sight::images(lesson, &self.scales.pixels)?;
-            Ok(images.try_to_vec_as::<f32>().expect("pixels are numbers"))
-        };
+        let pixels = |lesson: &Lesson| sight::images(lesson, &self.scales.pixels);
         let taught = &lessons[..lessons.len() - held_out(lessons.len())];
         let pixels = taught.par_iter().map(pixels).collect::<Result<Vec<Vec<f32>>>>()?;
         let shape = self.scales.pixels.shape();
@@ -113,10 +111,10 @@ impl AnchoredEm {
         }
         let mut random = Random::stream(self.seed, epoch);
         let (mut report, mut total) = (EpochReport::default(), 0.0);
+        let mut shop = Workshop::default();
         for _ in 0..UPDATES {
-            let loss = contrast::loss(&self.matcher, &examples, shape, &self.device, &mut random);
-            let value = loss.try_to_vec_as::<f64>().expect("a number")[0];
-            let (matcher, step) = self.optimiser.step(self.matcher.clone(), &loss);
+            let (value, gradients) = contrast::loss(&self.matcher, &examples, &mut shop, &mut random);
+            let (matcher, step) = self.optimiser.step_by(self.matcher.clone(), value, gradients);
             self.matcher = matcher;
             if step.skipped.is_some() {
                 report.skipped += 1;

@@ -12,6 +12,10 @@ pub trait View {
     fn scores(&self, t: usize, poses: &[[f64; 3]]) -> Vec<f64>;
     /// Of the poses of the map, at step t.
     fn of_map(&self, t: usize) -> Vec<f64>;
+    /// The logarithm of the mean likelihood of the map's poses, at step t, for this temper.
+    fn everywhere(&self, t: usize, temper: f64) -> f64 {
+        mean_log(&self.of_map(t).into_iter().map(|score| temper * score).collect::<Vec<f64>>())
+    }
 }
 
 /// Everything but images and actions.
@@ -58,16 +62,15 @@ impl Tracker<'_> {
         let first = if self.looks_first { normalised(&map) } else { vec![1.0 / map.len() as f64; map.len()] };
         let poses = self.drawn(&first, self.wanted(f64::INFINITY), random);
         let mut cloud = Cloud { weights: vec![1.0 / poses.len() as f64; poses.len()], poses };
-        show(0, &cloud, mean_log(&map));
+        show(0, &cloud, view.everywhere(0, self.temper));
         let mut lost = 0.0;
         for (t, action) in actions.iter().enumerate().skip(1) {
             self.move_on(&mut cloud, action, random);
-            let map = tempered(view.of_map(t));
             let mut logs = tempered(view.scores(t, &cloud.poses));
             let outside = logs.iter_mut().zip(&cloud.poses).filter(|(_, pose)| self.is_outside(pose));
             outside.for_each(|(log, _)| *log = f64::NEG_INFINITY);
             logs.iter_mut().zip(&cloud.weights).for_each(|(log, weight)| *log += weight.ln());
-            let (everywhere, evidence) = (mean_log(&map), log_sum(&logs));
+            let (everywhere, evidence) = (view.everywhere(t, self.temper), log_sum(&logs));
             lost = lost_now(lost, evidence, everywhere);
             let share = if self.recovers { lost.min(MOST_NEW) } else { 0.0 };
             let new = (share * logs.len() as f64).round() as usize;
@@ -78,7 +81,8 @@ impl Tracker<'_> {
                 }
                 let each = if evidence.is_finite() { share.ln() + evidence } else { 0.0 } - (new as f64).ln();
                 logs.extend(vec![each; new]);
-                cloud.poses.extend(self.drawn(&normalised(&map), new, random));
+                let map = normalised(&tempered(view.of_map(t)));
+                cloud.poses.extend(self.drawn(&map, new, random));
                 cloud.weights.extend(vec![0.0; new]);
                 // What was given to them is no longer missing in the belief; all of it where nothing was left.
                 lost = if evidence.is_finite() { lost - share } else { 0.0 };

@@ -1,0 +1,121 @@
+//! Which images belong to which places: the contrastive loss of two encoders, with its gradient, in one pass.
+//!
+//! score(i, j) = κ cos(e_i, ê_j) of image i and pose j, K poses of each image side by side; the loss is the mean over
+//! images of log Σ_all exp(score) - log Σ_own exp(score). Images and their own poses are encoded in parts, in
+//! parallel; parts do not depend on the number of threads, and their gradients are added in order.
+
+mod part;
+mod sight;
+
+pub use sight::{Atlas, SightMemory};
+
+use crate::Cpu;
+use crate::dense::{Layer, LayerGradient};
+use crate::gemm::Panels;
+use crate::images::{ImageGradient, ImageNet};
+use crate::mlp::{Mlp, MlpGradient};
+use part::{All, Part};
+use rayon::prelude::*;
+
+/// Images of a part.
+const AT_ONCE: usize = 16;
+
+/// Two encoders whose features are compared by their directions.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// Of images.
+    pub eyes: ImageNet,
+    /// From the features of images to those that are compared.
+    pub last: Layer,
+    /// Of places.
+    pub places: Mlp,
+    /// κ.
+    pub sharpness: f32,
+}
+
+/// Images, and K poses of each.
+#[derive(Clone, Copy, Debug)]
+pub struct Examples<'a> {
+    /// Images one after the other, each channel after channel.
+    pub images: &'a [f32],
+    /// A mask of dropout for each, or none.
+    pub masks: Option<&'a [f32]>,
+    /// What the encoder of places is given of K poses of each image: rows of [`Mlp::input_width`].
+    pub places: &'a [f32],
+}
+
+/// The derivatives of a loss by all weights of a [`Pair`].
+#[derive(Clone, Debug, Default)]
+pub struct PairGradient {
+    /// By those of the image network.
+    pub eyes: ImageGradient,
+    /// By those of the layer behind it.
+    pub last: LayerGradient,
+    /// By those of the encoder of places.
+    pub places: MlpGradient,
+    /// By κ.
+    pub sharpness: f64,
+}
+
+/// Room to work, kept from one update to the next.
+#[derive(Debug, Default)]
+pub struct Workshop {
+    parts: Vec<Part>,
+    all: All,
+}
+
+impl Pair {
+    /// The loss and its gradient.
+    ///
+    /// # Panics
+    /// If there are no images, or not the same number of poses for each.
+    pub fn contrast(&self, cpu: Cpu, examples: &Examples, shop: &mut Workshop) -> (f64, PairGradient) {
+        let images = examples.images.len() / self.eyes.pixels();
+        let poses = examples.places.len() / self.places.input_width();
+        assert!(images > 0 && poses > 0 && poses.is_multiple_of(images), "{poses} poses of {images} images");
+        let each = poses / images;
+        let count = images.div_ceil(AT_ONCE);
+        shop.parts.resize_with(count, Part::default);
+        let Workshop { parts, all } = shop;
+        parts
+            .par_iter_mut()
+            .enumerate()
+            .for_each(|(number, part)| part.encode(self, cpu, examples, number, each));
+        all.gather(parts, [images, poses], self.last.width());
+        parts.par_iter_mut().for_each(|part| part.compare(cpu, all, self.sharpness, each));
+        all.gather_pulls(parts);
+        parts.par_iter_mut().for_each(|part| part.go_back(self, cpu, examples, all, each));
+        let loss = parts.iter().map(Part::loss).sum::<f64>() / images as f64;
+        let mut sum = PairGradient::default();
+        for part in parts {
+            sum.add(part.gradient());
+        }
+        (loss, sum)
+    }
+}
+
+impl PairGradient {
+    fn add(&mut self, other: &Self) {
+        self.eyes.add(&other.eyes);
+        self.last.add(&other.last);
+        self.places.resize(other.places.len(), LayerGradient::default());
+        self.places.iter_mut().zip(&other.places).for_each(|(sum, part)| sum.add(part));
+        self.sharpness += other.sharpness;
+    }
+
+    /// All derivatives 0, with the memory kept.
+    fn clear(&mut self) {
+        let Self { eyes, last, places, sharpness } = self;
+        let layers = eyes.convs.iter_mut().chain([&mut eyes.dense, last]).chain(places);
+        layers.for_each(LayerGradient::clear);
+        *sharpness = 0.0;
+    }
+}
+
+/// Features of length 1 of all places, as the right factor of scores.
+pub(crate) fn across(places: &[f32], width: usize, panels: &mut Panels) {
+    panels.fill_transposed(places, [width, places.len() / width]);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! One part of the images with their own poses: encode, compare with all places, go back.
+
+use super::{AT_ONCE, Examples, Pair, PairGradient, across};
+use crate::dense::Rows;
+use crate::gemm::{Finish, Left, Out, Panels, Right, product};
+use crate::images::ImageMemory;
+use crate::mlp::MlpMemory;
+use crate::rows::{back_through_units, to_units};
+use crate::{Cpu, padded};
+
+/// What all parts need of each other.
+#[derive(Debug, Default)]
+pub(super) struct All {
+    images: usize,
+    poses: usize,
+    width: usize,
+    /// Features of length 1 of images, and of places.
+    seen: Vec<f32>,
+    places: Vec<f32>,
+    across: Panels,
+    /// Derivatives by κ⁻¹ score, a row for each image, as wide as there are poses, padded.
+    pulls: Vec<f32>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    number: usize,
+    eyes: ImageMemory,
+    mlp: MlpMemory,
+    seen: Vec<f32>,
+    places: Vec<f32>,
+    seen_lengths: Vec<f32>,
+    place_lengths: Vec<f32>,
+    scores: Vec<f32>,
+    by_seen: Vec<f32>,
+    by_places: Vec<f32>,
+    by_features: Vec<f32>,
+    loss: f64,
+    gradient: PairGradient,
+}
+
+impl All {
+    /// The features of all parts.
+    pub(super) fn gather(&mut self, parts: &[Part], [images, poses]: [usize; 2], width: usize) {
+        (self.images, self.poses, self.width) = (images, poses, width);
+        self.seen.clear();
+        self.places.clear();
+        for part in parts {
+            self.seen.extend_from_slice(&part.seen);
+            self.places.extend_from_slice(&part.places);
+        }
+        across(&self.places, width, &mut self.across);
+    }
+
+    /// What pulls at the scores of all parts.
+    pub(super) fn gather_pulls(&mut self, parts: &[Part]) {
+        self.pulls.clear();
+        for part in parts {
+            self.pulls.extend_from_slice(&part.scores);
+        }
+    }
+}
+
+impl Part {
+    pub(super) fn loss(&self) -> f64 {
+        self.loss
+    }
+
+    pub(super) fn gradient(&self) -> &PairGradient {
+        &self.gradient
+    }
+
+    /// Features of length 1 of the part's images and poses.
+    pub(super) fn encode(&mut self, pair: &Pair, cpu: Cpu, of: &Examples, number: usize, each: usize) {
+        self.number = number;
+        let images = part_of(of.images, number, AT_ONCE * pair.eyes.pixels());
+        let masks = of.masks.map(|masks| part_of(masks, number, AT_ONCE * pair.eyes.mask()));
+        pair.eyes.forward(cpu, images, masks, &mut self.eyes);
+        let count = images.len() / pair.eyes.pixels();
+        self.seen.resize(count * pair.last.width(), 0.0);
+        let features = Rows { numbers: self.eyes.features(), stride: pair.eyes.width() };
+        pair.last.forward(cpu, features, count, &mut self.seen);
+        to_units(cpu, &mut self.seen, pair.last.width(), &mut self.seen_lengths);
+        let places = self.inputs(pair, of, each);
+        pair.places.forward(cpu, places, count * each, &mut self.mlp);
+        self.places.clear();
+        self.places.extend_from_slice(self.mlp.results());
+        to_units(cpu, &mut self.places, pair.places.width(), &mut self.place_lengths);
+    }
+
+    fn inputs<'a>(&self, pair: &Pair, of: &Examples<'a>, each: usize) -> &'a [f32] {
+        part_of(of.places, self.number, AT_ONCE * each * pair.places.input_width())
+    }
+
+    /// Scores of the part's images and all places; what they cost, and the derivatives of that in their place.
+    pub(super) fn compare(&mut self, cpu: Cpu, all: &All, sharpness: f32, each: usize) {
+        let (count, wide) = (self.seen.len() / all.width, padded(all.poses));
+        self.scores.resize(count * wide, 0.0);
+        let mut out = Out { numbers: &mut self.scores, stride: wide };
+        let left = Left::rows(&self.seen, all.width);
+        product(cpu, left, all.across.right(), [count, all.width, wide], Finish::Store, &mut out);
+        self.gradient.clear();
+        self.loss = 0.0;
+        let share = 1.0 / all.images as f32;
+        for (k, row) in self.scores.chunks_exact_mut(wide).enumerate() {
+            let own = (self.number * AT_ONCE + k) * each;
+            let (cosines, pads) = row.split_at_mut(all.poses);
+            pads.fill(0.0);
+            let (loss, by_sharpness) = cost(cosines, own..own + each, sharpness, share);
+            self.loss += loss;
+            self.gradient.sharpness += by_sharpness;
+        }
+    }
+
+    /// From scores to the weights of all networks.
+    pub(super) fn go_back(&mut self, pair: &Pair, cpu: Cpu, of: &Examples, all: &All, each: usize) {
+        let (count, wide, width) = (self.seen.len() / all.width, padded(all.poses), all.width);
+        self.by_seen.resize(self.seen.len(), 0.0);
+        let mut out = Out { numbers: &mut self.by_seen, stride: width };
+        let (left, right) = (Left::rows(&self.scores, wide), Right::rows(&all.places, width));
+        product(cpu, left, right, [count, all.poses, width], Finish::Store, &mut out);
+        back_through_units(cpu, &self.seen, &self.seen_lengths, width, &mut self.by_seen);
+        self.back_to_eyes(pair, cpu, of, count);
+        self.by_places.resize(self.places.len(), 0.0);
+        let mut out = Out { numbers: &mut self.by_places, stride: width };
+        let left = Left::transposed(&all.pulls[self.number * AT_ONCE * each..], wide);
+        let shape = [count * each, all.images, width];
+        product(cpu, left, Right::rows(&all.seen, width), shape, Finish::Store, &mut out);
+        back_through_units(cpu, &self.places, &self.place_lengths, width, &mut self.by_places);
+        let inputs = self.inputs(pair, of, each);
+        pair.places.backward(cpu, inputs, &self.by_places, &mut self.mlp, &mut self.gradient.places);
+    }
+
+    fn back_to_eyes(&mut self, pair: &Pair, cpu: Cpu, of: &Examples, count: usize) {
+        let features = Rows { numbers: self.eyes.features(), stride: pair.eyes.width() };
+        pair.last.differentiate(cpu, features, &self.by_seen, count, &mut self.gradient.last);
+        self.by_features.resize(count * pair.eyes.width(), 0.0);
+        pair.last.backward(cpu, &self.by_seen, count, None, &mut self.by_features);
+        let masks = of.masks.map(|masks| part_of(masks, self.number, AT_ONCE * pair.eyes.mask()));
+        pair.eyes.backward(cpu, &mut self.by_features, masks, &mut self.eyes, &mut self.gradient.eyes);
+    }
+}
+
+/// The cost of one image, log Σ_all exp(κ cos) - log Σ_own exp(κ cos), and its derivative by κ times `share`; those by
+/// the cosines, times `share`, take their place.
+fn cost(cosines: &mut [f32], own: std::ops::Range<usize>, sharpness: f32, share: f32) -> (f64, f64) {
+    let log_sum = |cosines: &[f32]| {
+        let most = cosines.iter().fold(f32::NEG_INFINITY, |most, &c| most.max(c));
+        let sum: f32 = cosines.iter().map(|&c| (sharpness * (c - most)).exp()).sum();
+        sharpness * most + sum.ln()
+    };
+    let (all, mine) = (log_sum(cosines), log_sum(&cosines[own.clone()]));
+    let mut by_sharpness = 0.0;
+    for (k, cosine) in cosines.iter_mut().enumerate() {
+        let score = sharpness * *cosine;
+        let expected = if own.contains(&k) { (score - mine).exp() } else { 0.0 };
+        let pull = ((score - all).exp() - expected) * share;
+        by_sharpness += f64::from(pull * *cosine);
+        *cosine = pull * sharpness;
+    }
+    (f64::from(all - mine), by_sharpness)
+}
+
+/// Part `number` of so many numbers each, the last of which may be shorter.
+fn part_of(numbers: &[f32], number: usize, size: usize) -> &[f32] {
+    &numbers[number * size..((number + 1) * size).min(numbers.len())]
+}

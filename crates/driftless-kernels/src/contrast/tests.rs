@@ -1,0 +1,78 @@
+//! The loss by hand, its gradient by differences of itself, and the same for any number of threads.
+
+use super::*;
+use crate::images::{ImagePlan, Padding};
+use crate::padded;
+use crate::testing::numbers;
+
+fn pair(seed: u64) -> Pair {
+    let plan = ImagePlan { image: [2, 6, 5], channels: vec![16, 20], features: 18, padding: Padding::Same };
+    let mut eyes = ImageNet::new(plan);
+    eyes.set_conv(0, &numbers(16 * 18, seed), &numbers(16, seed + 1));
+    eyes.set_conv(1, &numbers(20 * 16 * 9, seed + 2), &numbers(20, seed + 3));
+    let weight = numbers(eyes.mask() * 18, seed + 4);
+    eyes.set_dense(|i, o| weight[i * 18 + o], &numbers(18, seed + 5));
+    let mut last = Layer::new([18, 12], false);
+    let weight = numbers(18 * 12, seed + 6);
+    last.set_by(|i, o| weight[i * 12 + o], &numbers(12, seed + 7));
+    let mut places = Mlp::new(5, &[20, 12], false);
+    for (k, layer) in places.layers_mut().iter_mut().enumerate() {
+        let ([inputs, outputs], salt) = (layer.shape(), seed + 8 + 2 * k as u64);
+        let weight = numbers(inputs * outputs, salt);
+        layer.set_by(|i, o| weight[i * outputs + o], &numbers(outputs, salt + 1));
+    }
+    Pair { eyes, last, places, sharpness: 3.0 }
+}
+
+fn inputs(images: usize, each: usize) -> (Vec<f32>, Vec<f32>) {
+    let mut places = vec![0.0; images * each * padded(5)];
+    for (k, row) in places.chunks_exact_mut(padded(5)).enumerate() {
+        row[..5].copy_from_slice(&numbers(5, 100 + k as u64));
+    }
+    (numbers(images * 60, 99), places)
+}
+
+fn loss(pair: &Pair, images: usize, each: usize) -> (f64, PairGradient) {
+    let (pixels, places) = inputs(images, each);
+    let examples = Examples { images: &pixels, masks: None, places: &places };
+    pair.contrast(Cpu::best(), &examples, &mut Workshop::default())
+}
+
+/// With one image all places are its own, and nothing can be confused. With κ = 0 all scores are the same: log of
+/// the number of images.
+#[test]
+fn extremes_by_hand() {
+    let (value, gradient) = loss(&pair(1), 1, 3);
+    assert!(value.abs() < 1e-6 && gradient.sharpness.abs() < 1e-6, "{value}");
+    let blunt = Pair { sharpness: 0.0, ..pair(1) };
+    assert!((loss(&blunt, 21, 2).0 - 21.0_f64.ln()).abs() < 1e-6);
+}
+
+/// κ by differences of the loss in 32 bits: a step of 1e-2 leaves a curvature of 1e-4 and a rounding of 1e-5.
+#[test]
+fn the_derivative_by_sharpness() {
+    let at = |sharpness: f32| loss(&Pair { sharpness, ..pair(1) }, 21, 2).0;
+    let expected = (at(3.01) - at(2.99)) / 0.02;
+    let found = loss(&pair(1), 21, 2).1.sharpness;
+    assert!((found - expected).abs() < 1e-3, "{found} {expected}");
+}
+
+/// Used again for fewer images, a workshop leaves no trace; and threads make no difference.
+#[test]
+fn the_same_bytes_again() {
+    let (pair, mut shop) = (pair(1), Workshop::default());
+    let mut results = Vec::new();
+    for threads in [1, 2, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        for images in [40, 21] {
+            let (pixels, places) = inputs(images, 2);
+            let examples = Examples { images: &pixels, masks: None, places: &places };
+            let found = pool.install(|| pair.contrast(Cpu::best(), &examples, &mut shop));
+            let once = pair.contrast(Cpu::best(), &examples, &mut Workshop::default());
+            assert_eq!(format!("{found:?}"), format!("{once:?}"));
+            results.push(format!("{found:?}"));
+        }
+    }
+    assert_eq!(results[..2], results[2..4]);
+    assert_eq!(results[..2], results[4..]);
+}

@@ -1,0 +1,49 @@
+//! Weights rearranged so that a tile reads them one line after the other.
+
+use super::Right;
+use crate::{LANES, padded};
+
+/// A K×N matrix as panels of [`LANES`] columns, padded with zeros; made once, used for many products.
+#[derive(Clone, Debug, Default)]
+pub struct Panels {
+    numbers: Vec<f32>,
+    rows: usize,
+    width: usize,
+}
+
+impl Panels {
+    /// Of a matrix given as K rows of N numbers, without gaps.
+    pub fn fill(&mut self, matrix: &[f32], [k, n]: [usize; 2]) {
+        assert_eq!(matrix.len(), k * n, "a matrix of {k} rows of {n}");
+        self.fill_by([k, n], |row, column| matrix[row * n + column]);
+    }
+
+    /// Of the transpose of a matrix given as N rows of K numbers.
+    pub fn fill_transposed(&mut self, matrix: &[f32], [k, n]: [usize; 2]) {
+        assert_eq!(matrix.len(), k * n, "a matrix of {n} rows of {k}");
+        self.fill_by([k, n], |row, column| matrix[column * k + row]);
+    }
+
+    /// Of K×N numbers by row and column.
+    pub fn fill_by(&mut self, [k, n]: [usize; 2], number: impl Fn(usize, usize) -> f32) {
+        (self.rows, self.width) = (k, padded(n));
+        self.numbers.clear();
+        self.numbers.resize(k * self.width, 0.0);
+        for column in 0..n {
+            let start = column / LANES * LANES * k + column % LANES;
+            for row in 0..k {
+                self.numbers[start + row * LANES] = number(row, column);
+            }
+        }
+    }
+
+    /// K, and N padded.
+    pub fn shape(&self) -> [usize; 2] {
+        [self.rows, self.width]
+    }
+
+    /// As a right factor.
+    pub fn right(&self) -> Right<'_> {
+        Right { numbers: &self.numbers, stride: LANES, panel: LANES * self.rows }
+    }
+}

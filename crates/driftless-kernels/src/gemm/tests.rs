@@ -1,0 +1,129 @@
+//! Products against three loops in 64 bits, on every kind of CPU that this one is.
+
+use super::*;
+use crate::padded;
+use crate::testing::numbers;
+use proptest::prelude::*;
+
+struct Case {
+    shape: [usize; 3],
+    turned: bool,
+    packed: bool,
+    finish: usize,
+    gap: usize,
+}
+
+/// All matrices of a case.
+struct Matrices {
+    a: Vec<f32>,
+    b: Vec<f32>,
+    bias: Vec<f32>,
+    gate: Vec<f32>,
+    before: Vec<f32>,
+    stride: usize,
+}
+
+impl Case {
+    fn matrices(&self) -> Matrices {
+        let [m, k, n] = self.shape;
+        let (wide, stride) = (padded(n), padded(n) + self.gap);
+        let [rows, width] = if self.turned { [k, m] } else { [m, k] };
+        Matrices {
+            a: numbers(rows * (width + self.gap), 1),
+            b: numbers(k * n, 2),
+            bias: numbers(wide, 3),
+            gate: numbers(m * stride, 4),
+            before: numbers(m * stride, 5),
+            stride,
+        }
+    }
+
+    fn result(&self, cpu: Cpu, of: &Matrices) -> Vec<f32> {
+        let ([m, k, n], wide) = (self.shape, padded(self.shape[2]));
+        let mut panels = Panels::default();
+        panels.fill(&of.b, [k, n]);
+        let mut rows = vec![0.0; k * wide];
+        for (row, from) in rows.chunks_mut(wide).zip(of.b.chunks(n)) {
+            row[..n].copy_from_slice(from);
+        }
+        let right = if self.packed { panels.right() } else { Right::rows(&rows, wide) };
+        let finish = match self.finish {
+            0 => Finish::Store,
+            1 => Finish::Add,
+            2 => Finish::Bias(&of.bias),
+            3 => Finish::BiasRelu(&of.bias),
+            _ => Finish::Gate(&of.gate),
+        };
+        let stride = if self.turned { m } else { k } + self.gap;
+        let left = Left { numbers: &of.a, stride, turned: self.turned };
+        let mut out = of.before.clone();
+        product(cpu, left, right, [m, k, wide], finish, &mut Out { numbers: &mut out, stride: of.stride });
+        out
+    }
+
+    /// One number of the result, and the sum of magnitudes that its rounding is proportional to; NaN for what pads.
+    fn by_hand(&self, of: &Matrices, at: usize) -> [f64; 2] {
+        let ([m, k, n], i, j) = (self.shape, at / of.stride, at % of.stride);
+        if j >= n {
+            return [if j < padded(n) { f64::NAN } else { f64::from(of.before[at]) }, 0.0];
+        }
+        let place = |l: usize| if self.turned { l * (m + self.gap) + i } else { i * (k + self.gap) + l };
+        let terms = (0..k).map(|l| f64::from(of.a[place(l)]) * f64::from(of.b[l * n + j]));
+        let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + f64::abs(x)));
+        let [bias, gate, before] = [of.bias[j], of.gate[at], of.before[at]].map(f64::from);
+        match self.finish {
+            0 => [sum, size],
+            1 => [sum + before, size + before.abs()],
+            2 => [sum + bias, size + bias.abs()],
+            3 => [(sum + bias).max(0.0), size + bias.abs()],
+            _ => [if gate > 0.0 { sum } else { 0.0 }, size],
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// A sum of K products in 32 bits is exact within K + 1 roundings of the sum of their magnitudes.
+    #[test]
+    fn products_of_any_shape(
+        m in 1_usize..40, k in 0_usize..70, n in 1_usize..50,
+        turned: bool, packed: bool, finish in 0_usize..5, gap in 0_usize..3,
+    ) {
+        let case = Case { shape: [m, k, n], turned, packed, finish, gap };
+        for cpu in Cpu::all() {
+            let matrices = case.matrices();
+            for (at, found) in case.result(cpu, &matrices).into_iter().enumerate() {
+                let [expected, size] = case.by_hand(&matrices, at);
+                let tolerance = (k + 2) as f64 * f64::from(f32::EPSILON) * size;
+                let close = (f64::from(found) - expected).abs() <= tolerance;
+                prop_assert!(expected.is_nan() || close, "{cpu:?}: {found}, not {expected}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_not_a_number_stays_so() {
+    for cpu in Cpu::all() {
+        let (a, b, mut out) = ([f32::NAN, 1.0], [1.0; LANES], [0.0; 2 * LANES]);
+        let finish = Finish::BiasRelu(&[-2.0; LANES]);
+        let mut result = Out { numbers: &mut out, stride: LANES };
+        product(cpu, Left::rows(&a, 1), Right::rows(&b, LANES), [2, 1, LANES], finish, &mut result);
+        assert!(out[..LANES].iter().all(|x| x.is_nan()) && out[LANES..] == [0.0; LANES], "{cpu:?}");
+    }
+}
+
+#[test]
+fn too_small_a_matrix_is_refused() {
+    let wrong = |a: usize, b: usize, c: usize| {
+        let (a, b, mut c) = (vec![0.0; a], vec![0.0; b], vec![0.0; c]);
+        std::panic::catch_unwind(move || {
+            let mut out = Out { numbers: &mut c, stride: 16 };
+            product(Cpu::best(), Left::rows(&a, 3), Right::rows(&b, 16), [2, 3, 16], Finish::Store, &mut out);
+        })
+        .is_err()
+    };
+    assert!(!wrong(6, 48, 32));
+    assert!(wrong(5, 48, 32) && wrong(6, 47, 32) && wrong(6, 48, 31));
+}

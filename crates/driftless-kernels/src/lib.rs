@@ -1,0 +1,31 @@
+//! Kernels of the filters' networks on plain slices: forward, backward, no allocation, no Burn.
+//!
+//! Matrices are rows of f32 whose width is a multiple of [`LANES`], padded with zeros. Everything is built on one
+//! small matrix product ([`gemm`]) whose inner tile is compiled once for each kind of CPU and chosen at run time
+//! ([`Cpu`]); it is the only place with `unsafe`.
+
+#![allow(clippy::inline_always, reason = "only what is inlined is compiled for the CPU that was found")]
+
+pub mod contrast;
+mod cpu;
+pub mod dense;
+mod exponential;
+pub mod gemm;
+pub mod images;
+mod lanes;
+pub mod mlp;
+pub mod patches;
+pub mod rows;
+#[cfg(test)]
+mod testing;
+
+pub use cpu::Cpu;
+pub use exponential::log_mean_exp;
+
+/// What widths of matrices are multiples of.
+pub const LANES: usize = 16;
+
+/// The least multiple of [`LANES`] that has room for so many numbers.
+pub const fn padded(width: usize) -> usize {
+    width.div_ceil(LANES) * LANES
+}

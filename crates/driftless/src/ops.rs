@@ -1,0 +1,26 @@
+//! Networks handed to the kernels: their weights there, gradients back by name.
+//!
+//! The kernels know the networks of the maze experiments in 32 bits. What they compute is said once more with
+//! tensors ([`crate::nets`]), which any other device, precision or network uses, and with which tests compare.
+
+mod dense;
+mod images;
+mod pair;
+
+pub(crate) use pair::Eyes;
+
+use crate::parameters::Named;
+use burn::module::Param;
+use burn::tensor::{DType, Tensor};
+
+/// Numbers of a parameter, row after row.
+fn numbers<const D: usize>(parameter: &Param<Tensor<D>>) -> Vec<f32> {
+    parameter.val().try_into_vec_as::<f32>().expect("parameters are numbers")
+}
+
+/// The derivatives by one parameter.
+fn derivatives(name: String, shape: &[usize], values: impl IntoIterator<Item = f32>) -> Named {
+    let values: Vec<f64> = values.into_iter().map(f64::from).collect();
+    assert_eq!(values.len(), shape.iter().product::<usize>(), "derivatives by {name}");
+    Named { name, shape: shape.to_vec(), precision: DType::F32, values }
+}

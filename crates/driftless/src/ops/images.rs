@@ -1,0 +1,43 @@
+//! The image encoder.
+
+use super::{derivatives, numbers};
+use crate::nets::ImageEncoder;
+use crate::parameters::Named;
+use driftless_kernels::images::{ImageGradient, ImageNet, ImagePlan, Padding};
+
+pub(super) fn image_net(encoder: &ImageEncoder) -> ImageNet {
+    let plan = encoder.plan();
+    let mut net = ImageNet::new(ImagePlan {
+        image: plan.image,
+        channels: plan.channels.clone(),
+        features: plan.features,
+        padding: Padding::Same,
+    });
+    for (number, conv) in encoder.convs.iter().enumerate() {
+        net.set_conv(number, &numbers(&conv.weight), &numbers(&conv.bias));
+    }
+    let weight = numbers(&encoder.dense.weight);
+    net.set_dense(|input, output| weight[input * plan.features + output], &numbers(&encoder.dense.bias));
+    net
+}
+
+/// By all parameters of an encoder of this name.
+pub(super) fn image_gradients(
+    name: &str,
+    of: &ImageEncoder,
+    net: &ImageNet,
+    by: &ImageGradient,
+) -> Vec<Named> {
+    let mut all = Vec::new();
+    for (number, conv) in of.convs.iter().enumerate() {
+        let (shape, name) = (conv.weight.dims(), format!("{name}.convs.{number}"));
+        let bias = by.convs[number].bias[..shape[0]].iter().copied();
+        all.push(derivatives(format!("{name}.weight"), &shape, net.conv_gradient(number, by)));
+        all.push(derivatives(format!("{name}.bias"), &[shape[0]], bias));
+    }
+    let shape = of.dense.weight.dims();
+    let bias = by.dense.bias[..shape[1]].iter().copied();
+    all.push(derivatives(format!("{name}.dense.weight"), &shape, net.dense_gradient(by)));
+    all.push(derivatives(format!("{name}.dense.bias"), &[shape[1]], bias));
+    all
+}

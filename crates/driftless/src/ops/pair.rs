@@ -1,0 +1,103 @@
+//! Images against places: what a sharp match of an image encoder and a place encoder sees, and learns by.
+
+use super::dense::{chain, layer, layer_gradient};
+use super::derivatives;
+use super::images::{image_gradients, image_net};
+use crate::dropout::Phase;
+use crate::model::SharpMatch;
+use crate::nets::{Activation, ImageEncoder, PlaceEncoder, Projected, Waves};
+use crate::parameters::Named;
+use driftless_kernels::Cpu;
+use driftless_kernels::contrast::{Atlas, Examples, Pair, PairGradient, SightMemory, Workshop};
+
+type Matcher = SharpMatch<Projected<ImageEncoder>, PlaceEncoder>;
+
+/// A matcher's weights where the kernels want them.
+pub(crate) struct Eyes {
+    pair: Pair,
+    waves: Waves,
+    keep: f64,
+    cpu: Cpu,
+}
+
+impl Eyes {
+    pub(crate) fn of(matcher: &Matcher) -> Self {
+        let sharpness = matcher.sharpness().try_into_vec_as::<f32>().expect("a number")[0];
+        let pair = Pair {
+            eyes: image_net(&matcher.observation.inner),
+            last: layer(&matcher.observation.last, Activation::Linear),
+            places: chain(&matcher.state.mlp),
+            sharpness,
+        };
+        let keep = matcher.observation.inner.plan().keep;
+        Self { pair, waves: matcher.state.waves().clone(), keep, cpu: Cpu::best() }
+    }
+
+    /// The contrastive loss of images and as many poses for each, and its gradient; as
+    /// [`SharpMatch::contrast`] of [`crate::model::Encoder::encode`] with one step for each image.
+    pub(crate) fn contrast(
+        &self,
+        matcher: &Matcher,
+        images: &[f32],
+        poses: &[[f64; 3]],
+        phase: Phase,
+        shop: &mut Workshop,
+    ) -> (f64, Vec<Named>) {
+        let count = images.len() / self.pair.eyes.pixels();
+        let masks = phase.masks(count, self.pair.eyes.mask(), self.keep);
+        let places = self.waves.rows(poses, self.pair.places.input_width());
+        let examples = Examples { images, masks: masks.as_deref(), places: &places };
+        let (loss, gradient) = self.pair.contrast(self.cpu, &examples, shop);
+        (loss, self.named(matcher, &gradient))
+    }
+
+    /// Images one after the other, as features of length 1.
+    pub(crate) fn see(&self, images: &[f32], memory: &mut SightMemory) -> Vec<f32> {
+        let mut seen = Vec::new();
+        self.pair.see(self.cpu, images, memory, &mut seen);
+        seen
+    }
+
+    /// From the features of one image to those of the next.
+    pub(crate) fn width(&self) -> usize {
+        self.pair.width()
+    }
+
+    /// log l before the temper, of one image's features at each pose.
+    pub(crate) fn scores(&self, seen: &[f32], poses: &[[f64; 3]], memory: &mut SightMemory) -> Vec<f32> {
+        let places = self.waves.rows(poses, self.pair.places.input_width());
+        let mut scores = Vec::with_capacity(poses.len());
+        self.pair.scores(self.cpu, seen, &places, memory, &mut scores);
+        scores
+    }
+
+    /// Poses to be compared with many images.
+    pub(crate) fn atlas(&self, poses: &[[f64; 3]]) -> Atlas {
+        self.pair.atlas(self.cpu, &self.waves.rows(poses, self.pair.places.input_width()))
+    }
+
+    /// The scores of some images' features and all poses of an atlas, a row for each image, padded.
+    pub(crate) fn look_up(&self, seen: &[f32], atlas: &Atlas, scores: &mut Vec<f32>) {
+        self.pair.look_up(self.cpu, seen, atlas, scores);
+        for score in scores {
+            *score *= self.pair.sharpness;
+        }
+    }
+
+    /// Derivatives by all parameters, in the order of the fields.
+    fn named(&self, matcher: &Matcher, by: &PairGradient) -> Vec<Named> {
+        let mut all =
+            image_gradients("observation.inner", &matcher.observation.inner, &self.pair.eyes, &by.eyes);
+        all.extend(layer_gradient("observation.last", self.pair.last.shape(), &by.last));
+        for (number, (layer, by)) in self.pair.places.layers().iter().zip(&by.places).enumerate() {
+            all.extend(layer_gradient(&format!("state.mlp.layers.{number}"), layer.shape(), by));
+        }
+        let by_log =
+            if matcher.sharpness_is_bound() { 0.0 } else { by.sharpness * f64::from(self.pair.sharpness) };
+        all.push(derivatives("log_sharpness".to_owned(), &[1], [by_log as f32]));
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests;
