@@ -91,28 +91,45 @@ impl Layer {
 
     /// Adds the derivatives by weights and bias.
     pub fn differentiate(&self, cpu: Cpu, x: Rows, by_y: &[f32], count: usize, sum: &mut LayerGradient) {
+        self.differentiate_weight(cpu, x, by_y, count, sum);
+        add_rows(cpu, &by_y[..count * self.width()], self.width(), &mut sum.bias);
+    }
+
+    /// Adds the derivatives by weights alone.
+    pub fn differentiate_weight(
+        &self,
+        cpu: Cpu,
+        x: Rows,
+        by_y: &[f32],
+        count: usize,
+        sum: &mut LayerGradient,
+    ) {
         let width = self.width();
         sum.weight.resize(self.inputs * width, 0.0);
-        sum.bias.resize(width, 0.0);
         let left = Left::transposed(x.numbers, x.stride);
         let mut out = Out { numbers: &mut sum.weight, stride: width };
         product(cpu, left, Right::rows(by_y, width), [self.inputs, count, width], Finish::Add, &mut out);
-        let ones = [1.0; ONES];
-        for rows in by_y[..count * width].chunks(ONES * width) {
-            let mut out = Out { numbers: &mut sum.bias, stride: width };
-            let shape = [1, rows.len() / width, width];
-            product(cpu, Left::rows(&ones, ONES), Right::rows(rows, width), shape, Finish::Add, &mut out);
-        }
     }
 }
 
-/// Rows of ∂y that are summed up at once.
+/// Rows that are summed up at once.
 const ONES: usize = 128;
 
+/// Adds the sum of all rows, whose width is a multiple of [`crate::LANES`].
+pub(crate) fn add_rows(cpu: Cpu, rows: &[f32], width: usize, sum: &mut Vec<f32>) {
+    sum.resize(width, 0.0);
+    let ones = [1.0; ONES];
+    for rows in rows.chunks(ONES * width) {
+        let mut out = Out { numbers: sum, stride: width };
+        let shape = [1, rows.len() / width, width];
+        product(cpu, Left::rows(&ones, ONES), Right::rows(rows, width), shape, Finish::Add, &mut out);
+    }
+}
+
 impl LayerGradient {
-    /// The derivative by the weight of an input and an output.
-    pub fn of(&self, input: usize, output: usize) -> f32 {
-        self.weight[input * self.bias.len() + output]
+    /// The derivative by the weight of an input and one of so many outputs.
+    pub fn of(&self, input: usize, output: usize, outputs: usize) -> f32 {
+        self.weight[input * padded(outputs) + output]
     }
 
     /// All derivatives 0, with the memory kept.

@@ -3,6 +3,8 @@
 mod backward;
 mod weights;
 
+pub(crate) use backward::close;
+pub(crate) use weights::conv_place;
 pub use weights::{ImageGradient, ImagePlan, Padding};
 
 use crate::Cpu;

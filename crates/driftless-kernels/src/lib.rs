@@ -8,6 +8,7 @@
 
 pub mod contrast;
 mod cpu;
+pub mod decoder;
 pub mod dense;
 mod exponential;
 pub mod gemm;
@@ -16,6 +17,7 @@ mod lanes;
 pub mod mlp;
 pub mod patches;
 pub mod rows;
+pub mod scan;
 #[cfg(test)]
 mod testing;
 

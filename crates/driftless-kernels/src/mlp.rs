@@ -194,7 +194,7 @@ mod tests {
                 let [rows, outputs] = mlp.layers()[k].shape();
                 for (i, o) in (0..rows).flat_map(|i| (0..outputs).map(move |o| (i, o))).step_by(7) {
                     for (part, at, found) in
-                        [(0, i * outputs + o, gradient.of(i, o)), (1, o, gradient.bias[o])]
+                        [(0, i * outputs + o, gradient.of(i, o, outputs)), (1, o, gradient.bias[o])]
                     {
                         let mut at_step = |step: f64| {
                             layers[k][part][at] += step;

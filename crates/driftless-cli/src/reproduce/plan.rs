@@ -24,8 +24,8 @@ const fn recipe(name: &'static str, quick_epochs: u64, epoch_seconds: f64, every
 
 /// All of them, those first that matter most.
 pub const RECIPES: [Recipe; 7] = [
-    recipe("sdpf", 10, 8.0, true),
-    recipe("dpf", 10, 9.0, true),
+    recipe("sdpf", 30, 2.8, true),
+    recipe("dpf", 30, 2.5, true),
     recipe("lstm", 3, 25.0, true),
     recipe("sdpf-released", 2, 55.0, false),
     recipe("dpf-released", 2, 40.0, false),

@@ -80,6 +80,6 @@ impl Step<'_> {
 }
 
 /// 0 where a ReLU's result is.
-fn close(by_y: &mut [f32], y: &[f32]) {
+pub(crate) fn close(by_y: &mut [f32], y: &[f32]) {
     by_y.iter_mut().zip(y).for_each(|(by, &y)| *by = if y > 0.0 { *by } else { 0.0 });
 }

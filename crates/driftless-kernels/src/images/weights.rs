@@ -2,6 +2,7 @@
 
 use super::ImageNet;
 use crate::dense::{Layer, LayerGradient};
+use crate::padded;
 use crate::patches::{KERNEL, Patches, STRIDE};
 
 /// Zeros around an image, where kernels hang out.
@@ -27,23 +28,28 @@ pub struct ImagePlan {
 }
 
 impl ImagePlan {
-    /// How each convolution sees what the one before it made, and its layer of zeros.
-    fn convs(&self) -> Vec<(Patches, Layer)> {
-        let [mut depth, height, width] = self.image;
-        let (mut large, mut pitch) = ([height, width], depth);
-        let mut convs = Vec::new();
+    /// How each convolution sees what the one before it made.
+    pub(crate) fn patches(&self) -> Vec<Patches> {
+        let [mut channels, height, width] = self.image;
+        let (mut large, mut pitch) = ([height, width], channels);
+        let mut all = Vec::new();
         for &next in &self.channels {
             let small = large.map(|size| size.div_ceil(STRIDE));
             let before = match self.padding {
                 Padding::Same => large.map(|size| size % STRIDE),
                 Padding::One => [1, 1],
             };
-            let patches = Patches { large, small, before, channels: depth, pitch };
-            let layer = Layer::new([patches.length(), next], true);
-            (large, depth, pitch) = (small, next, layer.width());
-            convs.push((patches, layer));
+            all.push(Patches { large, small, before, channels, pitch });
+            (large, channels, pitch) = (small, next, padded(next));
         }
-        convs
+        all
+    }
+
+    /// The same with layers of zeros.
+    fn convs(&self) -> Vec<(Patches, Layer)> {
+        let layer =
+            |(patches, &outputs): (Patches, &usize)| (patches, Layer::new([patches.length(), outputs], true));
+        self.patches().into_iter().zip(&self.channels).map(layer).collect()
     }
 }
 
@@ -99,7 +105,7 @@ impl ImageNet {
         let mut weight = vec![0.0; inputs * outputs];
         for input in 0..inputs {
             for output in 0..outputs {
-                weight[place(input, output)] = gradient.convs[number].of(input, output);
+                weight[place(input, output)] = gradient.convs[number].of(input, output, outputs);
             }
         }
         weight
@@ -112,7 +118,7 @@ impl ImageNet {
         let mut weight = vec![0.0; self.mask() * outputs];
         for (input, to) in (0..inputs).filter_map(|input| Some((input, place(input)?))) {
             for output in 0..outputs {
-                weight[to * outputs + output] = gradient.dense.of(input, output);
+                weight[to * outputs + output] = gradient.dense.of(input, output, outputs);
             }
         }
         weight
@@ -130,7 +136,7 @@ impl ImageNet {
 }
 
 /// Where the weight of a place in a patch and an output is in [outputs, inputs, 3, 3].
-fn conv_place(channels: usize) -> impl Fn(usize, usize) -> usize {
+pub(crate) fn conv_place(channels: usize) -> impl Fn(usize, usize) -> usize {
     const TAPS: usize = KERNEL * KERNEL;
     move |input, output| (output * channels + input % channels) * TAPS + input / channels
 }

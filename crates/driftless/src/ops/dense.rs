@@ -29,7 +29,7 @@ pub(super) fn chain(network: &Mlp) -> mlp::Mlp {
 
 /// By weight and bias of a layer of this shape.
 pub(super) fn layer_gradient(name: &str, [inputs, outputs]: [usize; 2], by: &LayerGradient) -> [Named; 2] {
-    let rows = (0..inputs).flat_map(|input| (0..outputs).map(move |output| by.of(input, output)));
+    let rows = (0..inputs).flat_map(|input| (0..outputs).map(move |output| by.of(input, output, outputs)));
     [
         derivatives(format!("{name}.weight"), &[inputs, outputs], rows),
         derivatives(format!("{name}.bias"), &[outputs], by.bias[..outputs].iter().copied()),
