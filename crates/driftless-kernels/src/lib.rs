@@ -20,6 +20,7 @@ pub mod rows;
 pub mod scan;
 #[cfg(test)]
 mod testing;
+pub mod training;
 
 pub use cpu::Cpu;
 pub use exponential::log_mean_exp;

@@ -12,11 +12,9 @@ impl DecoderNet {
         &self,
         cpu: Cpu,
         features: Rows,
-        wanted: &[f32],
-        factor: f32,
+        (wanted, factor): (&[f32], f32),
         memory: &mut DecoderMemory,
-        sum: &mut DecoderGradient,
-        by_features: &mut Vec<f32>,
+        (sum, by_features): (&mut DecoderGradient, &mut Vec<f32>),
     ) -> f64 {
         sum.deconvs.resize(self.deconvs.len(), LayerGradient::default());
         let DecoderMemory { count, levels, patches: room, by_level: [by_this, by_before] } = memory;

@@ -136,8 +136,8 @@ fn gradients_are_those_of_the_formula() {
         let given = rows.clone();
         let given = Rows { numbers: &given, stride };
         net.forward(Cpu::best(), given, COUNT, &mut memory);
-        let error =
-            net.squared_error(Cpu::best(), given, &wanted, 0.5, &mut memory, &mut sum, &mut by_features);
+        let sinks = (&mut sum, &mut by_features);
+        let error = net.squared_error(Cpu::best(), given, (&wanted, 0.5), &mut memory, sinks);
         assert!((error / reference.error(&rows, &wanted) - 1.0).abs() < 1e-5);
         let close = |found: f32, differences: f64| {
             let expected = 0.5 * differences;

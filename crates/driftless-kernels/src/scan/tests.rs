@@ -28,7 +28,7 @@ impl Given {
         let row = |t: usize| {
             let mut row = numbers(SIZES[2], 90 + t as u64);
             let length = row.iter().map(|x| x * x).sum::<f32>().sqrt();
-            row.iter_mut().for_each(|x| *x = x.abs() / length);
+            row = row.into_iter().map(|x| x.abs() / length).collect();
             row.resize(width, 0.0);
             row
         };
@@ -132,6 +132,24 @@ fn ancestors(net: &PoseNet, given: &Given) -> Vec<Vec<u32>> {
     memory.block.ancestors()
 }
 
+/// What a scan found of a sequence: the objective, derivatives by layers and by what was seen, labels.
+fn scanned(net: &PoseNet, given: &Given) -> (f64, MlpGradient, Vec<f32>, usize) {
+    let (mut memory, mut sum, mut by_seen) = Default::default();
+    let sinks = (&mut sum, &mut by_seen);
+    let found = net.scan(Cpu::best(), (&MOTION, &OBJECTIVE), &given.sequence(), &mut memory, sinks);
+    let value = f64::from(OBJECTIVE.labels) * found.labels - f64::from(OBJECTIVE.paths) * found.paths;
+    (value, sum, by_seen, found.known)
+}
+
+fn assert_close(found: f32, expected: f64) {
+    assert!((f64::from(found) - expected).abs() < 1e-3 * (0.1 + expected.abs()), "{found} {expected}");
+}
+
+/// (f(1e-6) - f(-1e-6)) / 2e-6.
+fn slope(mut f: impl FnMut(f64) -> f64) -> f64 {
+    (f(1e-6) - f(-1e-6)) / 2e-6
+}
+
 /// Losses and derivatives by a few weights and by what was seen, for whole and partial blocks, and for one step.
 #[test]
 fn losses_and_gradients_are_those_of_the_formula() {
@@ -139,43 +157,34 @@ fn losses_and_gradients_are_those_of_the_formula() {
         let (mut layers, net) = network();
         let given = Given::new(steps, padded(SIZES[2]));
         let ancestors = ancestors(&net, &given);
-        let (mut memory, mut sum, mut by_seen) = Default::default();
-        let sinks = (&mut sum, &mut by_seen);
-        let found = net.scan(Cpu::best(), (&MOTION, &OBJECTIVE), &given.sequence(), &mut memory, sinks);
+        let (value, sum, by_seen, known) = scanned(&net, &given);
         let mut seen: Vec<f64> = given.seen.iter().map(|&x| f64::from(x)).collect();
-        let value = f64::from(OBJECTIVE.labels) * found.labels - f64::from(OBJECTIVE.paths) * found.paths;
         let expected = reference(&layers, &given, &ancestors, &seen);
         assert!((value - expected).abs() < 1e-4 * (1.0 + expected.abs()), "{value} {expected}");
-        assert_eq!(found.known, (0..steps).filter(|t| t % 3 == 1).count());
-        let close = |found: f32, expected: f64| {
-            assert!(
-                (f64::from(found) - expected).abs() < 1e-3 * (0.1 + expected.abs()),
-                "{found} {expected}"
-            );
-        };
+        assert_eq!(known, (0..steps).filter(|t| t % 3 == 1).count());
         for k in 0..layers.len() {
             let outputs = SIZES[k + 1];
             for at in (0..SIZES[k] * outputs).step_by(5) {
                 let found = [sum[k].of(at / outputs, at % outputs, outputs), sum[k].bias[at % outputs]];
                 for (part, at) in [at, at % outputs].into_iter().enumerate() {
-                    let mut at_step = |step: f64| {
+                    let expected = slope(|step| {
                         layers[k][part][at] += step;
                         let loss = reference(&layers, &given, &ancestors, &seen);
                         layers[k][part][at] -= step;
                         loss
-                    };
-                    close(found[part], (at_step(1e-6) - at_step(-1e-6)) / 2e-6);
+                    });
+                    assert_close(found[part], expected);
                 }
             }
         }
         for at in (0..seen.len()).step_by(3) {
-            let mut at_step = |step: f64| {
+            let expected = slope(|step| {
                 seen[at] += step;
                 let loss = reference(&layers, &given, &ancestors, &seen);
                 seen[at] -= step;
                 loss
-            };
-            close(by_seen[at], (at_step(1e-6) - at_step(-1e-6)) / 2e-6);
+            });
+            assert_close(by_seen[at], expected);
         }
     }
 }
