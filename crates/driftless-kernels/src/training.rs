@@ -12,9 +12,12 @@ use crate::mlp::MlpGradient;
 use crate::rows::{back_through_units, to_units};
 use crate::scan::{Losses, Motion, Objective, PoseNet, ScanMemory, Sequence};
 use rayon::prelude::*;
+use std::sync::Mutex;
 
 /// Groups of sequences, at most.
 const GROUPS: usize = 8;
+/// Images that are decoded at once: their larger levels stay in the caches.
+const DECODED: usize = 12;
 
 /// All networks of the filter.
 #[derive(Clone, Debug)]
@@ -73,10 +76,19 @@ pub struct Outcome {
 #[derive(Debug, Default)]
 pub struct Workshop {
     groups: Vec<Group>,
+    /// One for each thread that was ever at work.
+    rooms: Mutex<Vec<Room>>,
+}
+
+/// What the sequences of a group came to.
+#[derive(Debug, Default)]
+struct Group {
+    gradient: Gradient,
+    outcome: Outcome,
 }
 
 #[derive(Debug, Default)]
-struct Group {
+struct Room {
     eyes: ImageMemory,
     scan: ScanMemory,
     decoder: DecoderMemory,
@@ -84,8 +96,6 @@ struct Group {
     lengths: Vec<f32>,
     by_seen: Vec<f32>,
     by_decoded: Vec<f32>,
-    gradient: Gradient,
-    outcome: Outcome,
 }
 
 impl Networks {
@@ -98,16 +108,19 @@ impl Networks {
         shop: &mut Workshop,
     ) -> (Outcome, Gradient) {
         let size = lessons.len().div_ceil(GROUPS).max(1);
-        shop.groups.resize_with(lessons.len().div_ceil(size), Group::default);
-        shop.groups.par_iter_mut().zip(lessons.par_chunks(size)).for_each(|(group, lessons)| {
+        let Workshop { groups, rooms } = shop;
+        groups.resize_with(lessons.len().div_ceil(size), Group::default);
+        groups.par_iter_mut().zip(lessons.par_chunks(size)).for_each(|(group, lessons)| {
+            let mut room = rooms.lock().expect("no thread has panicked").pop().unwrap_or_default();
             group.gradient.clear();
             group.outcome = Outcome::default();
             for lesson in lessons {
-                group.learn(self, cpu, course, lesson);
+                room.learn(self, cpu, course, lesson, group);
             }
+            rooms.lock().expect("no thread has panicked").push(room);
         });
         let (mut outcome, mut gradient) = (Outcome::default(), Gradient::default());
-        for group in &shop.groups {
+        for group in groups {
             gradient.add(&group.gradient);
             outcome.losses.add(&group.outcome.losses);
             outcome.reconstruction += group.outcome.reconstruction;
@@ -116,41 +129,38 @@ impl Networks {
     }
 }
 
-impl Group {
-    fn learn(&mut self, nets: &Networks, cpu: Cpu, course: &Course, lesson: &Lesson) {
+impl Room {
+    fn learn(&mut self, nets: &Networks, cpu: Cpu, course: &Course, lesson: &Lesson, group: &mut Group) {
         nets.eyes.forward(cpu, lesson.images, lesson.masks, &mut self.eyes);
-        let (width, steps) = (nets.eyes.width(), lesson.sequence.actions.len());
+        let width = nets.eyes.width();
         self.seen.clear();
         self.seen.extend_from_slice(self.eyes.features());
         to_units(cpu, &mut self.seen, width, &mut self.lengths);
         let sequence = Sequence { seen: &self.seen, ..lesson.sequence };
         let (rules, sinks) =
-            ((&course.motion, &course.objective), (&mut self.gradient.poses, &mut self.by_seen));
-        let losses = nets.poses.scan(cpu, rules, &sequence, &mut self.scan, sinks);
-        self.outcome.losses.add(&losses);
+            ((&course.motion, &course.objective), (&mut group.gradient.poses, &mut self.by_seen));
+        group.outcome.losses.add(&nets.poses.scan(cpu, rules, &sequence, &mut self.scan, sinks));
         back_through_units(cpu, &self.seen, &self.lengths, width, &mut self.by_seen);
         if course.reconstruction > 0.0 {
-            self.decode(nets, cpu, course.reconstruction, lesson.images, Shape { width, steps });
+            self.decode(nets, cpu, course.reconstruction, lesson.images, group);
         }
-        nets.eyes.backward(cpu, &mut self.by_seen, lesson.masks, &mut self.eyes, &mut self.gradient.eyes);
+        nets.eyes.backward(cpu, &mut self.by_seen, lesson.masks, &mut self.eyes, &mut group.gradient.eyes);
     }
 
-    /// Adds the derivatives of the decoder's error to those of the features.
-    fn decode(&mut self, nets: &Networks, cpu: Cpu, factor: f32, images: &[f32], shape: Shape) {
-        let features = Rows { numbers: self.eyes.features(), stride: shape.width };
-        nets.decoder.forward(cpu, features, shape.steps, &mut self.decoder);
-        let Self { decoder, gradient, by_decoded, .. } = self;
-        let sinks = (&mut gradient.decoder, &mut *by_decoded);
-        self.outcome.reconstruction +=
-            nets.decoder.squared_error(cpu, features, (images, factor), decoder, sinks);
-        self.by_seen.iter_mut().zip(by_decoded).for_each(|(sum, by)| *sum += *by);
+    /// Adds the derivatives of the decoder's error to those of the features, some images at a time.
+    fn decode(&mut self, nets: &Networks, cpu: Cpu, factor: f32, images: &[f32], group: &mut Group) {
+        let (width, pixels) = (nets.eyes.width(), nets.eyes.pixels());
+        let by_seen = self.by_seen.chunks_mut(DECODED * width);
+        let parts = self.eyes.features().chunks(DECODED * width).zip(images.chunks(DECODED * pixels));
+        for ((numbers, images), by_seen) in parts.zip(by_seen) {
+            let features = Rows { numbers, stride: width };
+            nets.decoder.forward(cpu, features, numbers.len() / width, &mut self.decoder);
+            let sinks = (&mut group.gradient.decoder, &mut self.by_decoded);
+            let error = nets.decoder.squared_error(cpu, features, (images, factor), &mut self.decoder, sinks);
+            group.outcome.reconstruction += error;
+            by_seen.iter_mut().zip(&self.by_decoded).for_each(|(sum, by)| *sum += by);
+        }
     }
-}
-
-#[derive(Clone, Copy)]
-struct Shape {
-    width: usize,
-    steps: usize,
 }
 
 impl Gradient {

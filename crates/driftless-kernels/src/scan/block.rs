@@ -39,6 +39,8 @@ pub(super) struct Step {
     paths: Vec<f32>,
     /// Derivatives of the objective by log l.
     pulls: Vec<f32>,
+    /// Room for terms of a label's density.
+    logs: Vec<f32>,
 }
 
 impl Step {
@@ -89,12 +91,15 @@ impl Step {
             let z = [apart[0] / kernel[0], apart[1] / kernel[1], turn / kernel[2]];
             self.weights[i].ln() - constant - 0.5 * (z[0] * z[0] + z[1] * z[1] + z[2] * z[2])
         };
-        let logs: Vec<f32> = (0..self.weights.len()).map(log).collect();
+        let mut logs = std::mem::take(&mut self.logs);
+        logs.clear();
+        logs.extend((0..self.weights.len()).map(log));
         let most = logs.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let sum: f32 = logs.iter().map(|log| (log - most).exp()).sum();
         for ((pull, log), weight) in self.pulls.iter_mut().zip(&logs).zip(&self.weights) {
             *pull += objective.labels * (weight - (log - most).exp() / sum);
         }
+        self.logs = logs;
         -f64::from(most + sum.ln())
     }
 
