@@ -7,8 +7,10 @@
 
 mod belief;
 mod block;
+mod trace;
 
 pub use belief::Belief;
+pub use trace::{First, Trace, TraceMemory};
 
 use crate::Cpu;
 use crate::mlp::{Mlp, MlpGradient};

@@ -49,6 +49,17 @@ impl Belief {
         self.turn();
     }
 
+    /// Nothing was drawn.
+    pub(crate) fn are_their_own_ancestors(&mut self) {
+        self.ancestors.iter_mut().enumerate().for_each(|(i, ancestor)| *ancestor = i as u32);
+    }
+
+    /// Puts particles where they once were: positions, headings, and cosines and sines of these.
+    pub(crate) fn stand(&mut self, columns: [&[f32]; 5]) {
+        let own = self.poses.iter_mut().chain(&mut self.turned);
+        own.zip(columns).for_each(|(to, from)| to.copy_from_slice(from));
+    }
+
     fn turn(&mut self) {
         for column in &mut self.turned {
             column.resize(self.poses[2].len(), 0.0);

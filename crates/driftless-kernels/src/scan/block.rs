@@ -103,9 +103,38 @@ impl Step {
         -f64::from(most + sum.ln())
     }
 
+    pub(super) fn likelihoods(&self) -> &[f32] {
+        &self.likelihoods
+    }
+
+    /// Gives weights to the belief.
+    pub(super) fn give_weights(&self, belief: &mut Belief) {
+        belief.weights.copy_from_slice(&self.weights);
+    }
+
+    /// Takes derivatives by log l from elsewhere.
+    pub(super) fn pull(&mut self, pulls: &[f32]) {
+        self.pulls.copy_from_slice(pulls);
+    }
+
+    /// From log l to layers and features.
+    pub(super) fn backward(
+        &mut self,
+        net: &PoseNet,
+        cpu: Cpu,
+        seen: &[f32],
+        by_features: &mut Vec<f32>,
+        gains: &mut Gains,
+    ) {
+        gains.sum.resize(net.layers.layers().len(), LayerGradient::default());
+        by_features.resize(self.weights.len() * seen.len(), 0.0);
+        cpu.run(BackThroughMatch { step: self, seen, by_features, by_seen: gains.by_seen });
+        net.layers.backward(cpu, &self.inputs, by_features, &mut self.layers, gains.sum);
+    }
+
     /// Gives weights and paths to the belief.
     pub(super) fn hand_over(&self, belief: &mut Belief) {
-        belief.weights.copy_from_slice(&self.weights);
+        self.give_weights(belief);
         belief.paths.clear();
         belief.paths.extend_from_slice(&self.paths);
     }
@@ -143,13 +172,11 @@ impl Block {
 
     /// From log l of all steps to layers and features.
     pub(super) fn backward(&mut self, net: &PoseNet, cpu: Cpu, seen: &[f32], gains: &mut Gains) {
-        let (width, by_features) = (net.layers.width(), &mut self.by_features);
-        gains.sum.resize(net.layers.layers().len(), LayerGradient::default());
+        let width = net.layers.width();
         let rows = seen.chunks_exact(width).zip(gains.by_seen.chunks_exact_mut(width));
         for (step, (seen, by_seen)) in self.steps.iter_mut().zip(rows) {
-            by_features.resize(step.weights.len() * width, 0.0);
-            cpu.run(BackThroughMatch { step, seen, by_features, by_seen });
-            net.layers.backward(cpu, &step.inputs, by_features, &mut step.layers, gains.sum);
+            let mut gains = Gains { sum: &mut *gains.sum, by_seen };
+            step.backward(net, cpu, seen, &mut self.by_features, &mut gains);
         }
     }
 }
@@ -203,5 +230,9 @@ impl Work for BackThroughMatch<'_> {
 impl Block {
     pub(super) fn ancestors(&self) -> Vec<Vec<u32>> {
         self.steps.iter().map(|step| step.ancestors.clone()).collect()
+    }
+
+    pub(super) fn pulls(&self) -> Vec<f32> {
+        self.steps.iter().flat_map(|step| step.pulls.clone()).collect()
     }
 }

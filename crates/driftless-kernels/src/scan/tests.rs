@@ -204,3 +204,36 @@ fn the_same_bytes_again() {
     run(&mut used, 11);
     assert_eq!(run(&mut used, 5), run(&mut ScanMemory::default(), 5));
 }
+
+/// There and back: the same particles, and with the same pulls the same derivatives, bit for bit.
+#[test]
+fn a_trace_leads_back_as_a_scan_does() {
+    let (_, net) = network();
+    let given = Given::new(11, padded(SIZES[2]));
+    let one_block = Objective { block: 11, ..OBJECTIVE };
+    let (mut memory, mut sum, mut by_seen) = <(ScanMemory, MlpGradient, Vec<f32>)>::default();
+    let rules = (&MOTION, &one_block);
+    net.scan(Cpu::best(), rules, &given.sequence(), &mut memory, (&mut sum, &mut by_seen));
+    let (mut room, mut trace, mut sum_again, mut by_again) = Default::default();
+    net.follow(Cpu::best(), (&MOTION, First::Moves), &given.sequence(), &mut room, &mut trace);
+    assert_eq!(trace.ancestors, memory.block.ancestors().concat());
+    let way = (&trace, &memory.block.pulls()[..], &given.seen[..]);
+    net.go_back(Cpu::best(), way, &mut room, (&mut sum_again, &mut by_again));
+    assert_eq!((sum_again, by_again), (sum, by_seen));
+}
+
+/// Where the first step stays, it is the first belief.
+#[test]
+fn a_first_step_can_stay() {
+    let (_, net) = network();
+    let given = Given::new(3, padded(SIZES[2]));
+    let (mut room, mut trace) = Default::default();
+    net.follow(Cpu::best(), (&MOTION, First::Stays), &given.sequence(), &mut room, &mut trace);
+    let first: Vec<f32> = given.first.iter().map(|pose| pose[1]).collect();
+    assert_eq!(trace.poses[1][..COUNT], first);
+    assert_eq!(trace.weights[..COUNT], [1.0 / COUNT as f32; COUNT]);
+    assert_eq!(trace.ancestors[..COUNT], [0, 1, 2, 3, 4, 5, 6]);
+    // Equal weights and any offset draw each particle once.
+    assert_eq!(trace.ancestors[COUNT..2 * COUNT], [0, 1, 2, 3, 4, 5, 6]);
+    assert!(trace.log_likelihoods[..COUNT].iter().any(|&log| log != trace.log_likelihoods[0]));
+}
