@@ -25,7 +25,7 @@ pub struct PoseNet {
     /// What is subtracted from a position.
     pub centre: [f32; 2],
     /// What it is then divided by.
-    pub extent: f32,
+    pub extent: [f32; 2],
     /// ε.
     pub epsilon: f32,
 }

@@ -4,6 +4,10 @@
 //! nothing of a whole batch is ever stored. Groups of sequences run in parallel; they do not depend on the number of
 //! threads, and their gradients are added in order.
 
+mod traced;
+
+pub use traced::{Figures, Path, Teacher, TracedWorkshop};
+
 use crate::Cpu;
 use crate::decoder::{DecoderGradient, DecoderMemory, DecoderNet};
 use crate::dense::{LayerGradient, Rows};
@@ -108,7 +112,7 @@ impl Networks {
         shop: &mut Workshop,
     ) -> (Outcome, Gradient) {
         let size = lessons.len().div_ceil(GROUPS).max(1);
-        let Workshop { groups, rooms } = shop;
+        let (groups, rooms) = (&mut shop.groups, &shop.rooms);
         groups.resize_with(lessons.len().div_ceil(size), Group::default);
         groups.par_iter_mut().zip(lessons.par_chunks(size)).for_each(|(group, lessons)| {
             let mut room = rooms.lock().expect("no thread has panicked").pop().unwrap_or_default();

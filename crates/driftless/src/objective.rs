@@ -12,6 +12,7 @@ mod squared_error;
 pub use evidence::Evidence;
 pub use kernel_density::KernelDensity;
 pub use pseudo_likelihood::{BlockStart, Genealogy, Likelihoods, PseudoLikelihood};
+pub(crate) use reconstruction::SECOND_RUN;
 pub use reconstruction::{Autoencoding, Decoder, Reconstruction};
 pub use squared_error::SquaredError;
 

@@ -3,10 +3,13 @@
 //! The kernels know the networks of the maze experiments in 32 bits. What they compute is said once more with
 //! tensors ([`crate::nets`]), which any other device, precision or network uses, and with which tests compare.
 
+mod decoder;
 mod dense;
 mod images;
+mod matched;
 mod pair;
 
+pub(crate) use matched::Matched;
 pub(crate) use pair::Eyes;
 
 use crate::parameters::Named;

@@ -49,8 +49,8 @@ impl Step {
         let (count, width) = (belief.weights.len(), net.layers.input_width());
         self.inputs.resize(count * width, 0.0);
         for (i, row) in self.inputs.chunks_exact_mut(width).enumerate() {
-            row[0] = (belief.poses[0][i] - net.centre[0]) / net.extent;
-            row[1] = (belief.poses[1][i] - net.centre[1]) / net.extent;
+            row[0] = (belief.poses[0][i] - net.centre[0]) / net.extent[0];
+            row[1] = (belief.poses[1][i] - net.centre[1]) / net.extent[1];
             (row[2], row[3]) = (belief.turned[0][i], belief.turned[1][i]);
         }
         net.layers.forward(cpu, &self.inputs, count, &mut self.layers);

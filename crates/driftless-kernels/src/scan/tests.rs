@@ -61,7 +61,7 @@ fn network() -> (Vec<[Vec<f64>; 2]>, PoseNet) {
         layer.set_by(|i, o| weight[i * outputs + o], &bias);
         all.push([weight, bias].map(|part| part.into_iter().map(f64::from).collect()));
     }
-    (all, PoseNet { layers, centre: [5.0, -5.0], extent: 30.0, epsilon: 1e-2 })
+    (all, PoseNet { layers, centre: [5.0, -5.0], extent: [30.0; 2], epsilon: 1e-2 })
 }
 
 /// Ancestors, poses: what does not depend on the layers but through ancestors, which are given.

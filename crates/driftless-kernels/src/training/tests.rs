@@ -25,7 +25,7 @@ fn networks(step: f32) -> Networks {
         let weight = moved(inputs * outputs, salt);
         layer.set_by(|i, o| weight[i * outputs + o], &numbers(outputs, salt + 1));
     }
-    let poses = PoseNet { layers, centre: [0.0; 2], extent: 30.0, epsilon: 1e-2 };
+    let poses = PoseNet { layers, centre: [0.0; 2], extent: [30.0; 2], epsilon: 1e-2 };
     let mut decoder = DecoderNet::new(plan, false);
     let weight = moved(18 * eyes.mask(), 11);
     let inner = eyes.mask();

@@ -106,6 +106,17 @@ fn number(tensor: &Tensor<1>) -> f64 {
 /// Makes a model with first weights on a device.
 pub(super) type Make<M> = Box<dyn Fn(&Device) -> M + Send>;
 
+/// A loss with its gradients, computed without tensors.
+pub(super) struct LossByHand {
+    pub value: f64,
+    pub gradients: Vec<Named>,
+    pub figures: Figures,
+}
+
+/// Computes [`Course::loss`] of lessons without tensors, if it can; a seed names everything random.
+pub(super) type ByHand<M> =
+    Box<dyn FnMut(&M, &Course<M>, &[Lesson], u64) -> Result<Option<LossByHand>> + Send>;
+
 /// A filter taught by batches of whole trajectories.
 pub(super) struct FilterMethod<M: Model> {
     name: &'static str,
@@ -113,12 +124,24 @@ pub(super) struct FilterMethod<M: Model> {
     course: Course<M>,
     make: Make<M>,
     learner: Learner<M>,
+    by_hand: Option<ByHand<M>>,
 }
 
 impl<M: Model> FilterMethod<M> {
     pub(super) fn new(name: &'static str, experiment: &Experiment, course: Course<M>, make: Make<M>) -> Self {
         let learner = Learner::new(make(&Device::flex().autodiff()));
-        Self { name, experiment: experiment.clone(), course, make, learner }
+        Self { name, experiment: experiment.clone(), course, make, learner, by_hand: None }
+    }
+
+    /// Taught without tensors where that is possible.
+    pub(super) fn by_hand(self, by_hand: Option<ByHand<M>>) -> Self {
+        Self { by_hand, ..self }
+    }
+
+    /// What an update is made of, by hand if possible.
+    fn loss_by_hand(&mut self, lessons: &[Lesson], seed: u64) -> Result<Option<LossByHand>> {
+        let Some(by_hand) = &mut self.by_hand else { return Ok(None) };
+        by_hand(self.learner.model(), &self.course, lessons, seed)
     }
 }
 
@@ -136,6 +159,10 @@ where
         for (update, numbers) in batches(seed, lessons.len(), self.experiment.batch).iter().enumerate() {
             let chosen: Vec<Lesson> = numbers.iter().map(|&number| lessons[number].clone()).collect();
             let (particles, seed) = (self.experiment.particles, update_seed(seed, update));
+            if let Some(found) = self.loss_by_hand(&chosen, seed)? {
+                tally.add(&found.figures, &self.learner.step_by(found.value, found.gradients));
+                continue;
+            }
             let (loss, figures) = self.course.loss(self.learner.model(), &chosen, particles, seed)?;
             tally.add(&figures, &self.learner.step(&loss));
         }

@@ -38,6 +38,14 @@ impl<M: Module> Learner<M> {
         report
     }
 
+    /// One update by a loss and gradients from elsewhere.
+    pub(super) fn step_by(&mut self, loss: f64, gradients: Vec<Named>) -> Report {
+        let model = self.model.take().expect("a step gives back the model it takes");
+        let (model, report) = self.optimiser.step_by(model, loss, gradients);
+        self.model = Some(model);
+        report
+    }
+
     /// The optimiser begins anew; the model stays.
     pub(super) fn forget(&mut self) {
         self.optimiser = fresh();

@@ -19,6 +19,7 @@ use crate::space::Space;
 use burn::tensor::{DType, Device};
 use driftless_world::random::Random;
 
+mod by_hand;
 mod short;
 
 type Match = FeatureMatch<ImageEncoder, PoseEncoder>;
@@ -195,7 +196,8 @@ pub(super) fn build(experiment: &Experiment, scales: &Scales) -> Box<dyn Method>
             Autoencoding { model, decoder }
         };
         let course = choices.course(WeightedSum(parts), scales);
-        return Box::new(FilterMethod::new(name, experiment, course, Box::new(make)));
+        let by_hand = by_hand::autoencoding(choices, experiment);
+        return Box::new(FilterMethod::new(name, experiment, course, Box::new(make)).by_hand(by_hand));
     }
     if choices.learned_motion {
         let make = move |device: &Device| learned(choices, &own, &mut init(seed, device));
@@ -204,5 +206,6 @@ pub(super) fn build(experiment: &Experiment, scales: &Scales) -> Box<dyn Method>
     }
     let make = move |device: &Device| given(choices, &own, &mut init(seed, device));
     let course = choices.course(WeightedSum(choices.losses(experiment, scales)), scales);
-    Box::new(FilterMethod::new(name, experiment, course, Box::new(make)))
+    let by_hand = by_hand::alone(choices, experiment);
+    Box::new(FilterMethod::new(name, experiment, course, Box::new(make)).by_hand(by_hand))
 }

@@ -71,6 +71,13 @@ impl<O: Learnable, H: Learnable> FeatureMatch<O, H> {
     }
 }
 
+impl<O: Learnable, H: Learnable> FeatureMatch<O, H> {
+    /// ε.
+    pub fn epsilon(&self) -> f64 {
+        self.epsilon
+    }
+}
+
 impl<O: Encoder, H: StateEncoder> Measurement for FeatureMatch<O, H> {
     type Observations = O::Input;
     /// Features, [B, T, E]; NaN where an observation was lost.

@@ -37,6 +37,18 @@ impl ImageDecoder {
     }
 }
 
+impl ImageDecoder {
+    /// What it is built of.
+    pub fn plan(&self) -> &ConvPlan {
+        &self.plan
+    }
+
+    /// What is done to its images.
+    pub fn last(&self) -> Activation {
+        self.last
+    }
+}
+
 impl Decoder for ImageDecoder {
     type Output = Tensor<5>;
 

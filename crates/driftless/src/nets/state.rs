@@ -31,6 +31,11 @@ impl StateFeatures {
         Self { space, mean, std }
     }
 
+    /// What is subtracted from coordinates, and what they are then divided by.
+    pub fn normalisation(&self) -> (&[f64], Vec<f64>) {
+        (&self.mean, self.scale())
+    }
+
     /// How many features a state has: one a linear coordinate, two an angle.
     pub fn count(&self) -> usize {
         self.mean.len() + self.space.angles().len()
@@ -89,6 +94,13 @@ impl PoseEncoder {
     /// If there are none.
     pub fn new(features: StateFeatures, widths: &[usize], init: &mut Init) -> Self {
         Self { mlp: Mlp::new(features.count(), widths, Activation::Relu, init), features }
+    }
+}
+
+impl PoseEncoder {
+    /// What its network is given of a state.
+    pub fn features(&self) -> &StateFeatures {
+        &self.features
     }
 }
 

@@ -51,7 +51,7 @@ impl<M: Model, D: Decoder> Model for Autoencoding<M, D> {
 pub struct Reconstruction;
 
 /// Names the dropout of this second run of the encoder, among all uses of a rollout's phase.
-const SECOND_RUN: u64 = 0x7265_636f_6e73;
+pub(crate) const SECOND_RUN: u64 = 0x7265_636f_6e73;
 
 impl<M, D> Objective<Autoencoding<M, D>> for Reconstruction
 where

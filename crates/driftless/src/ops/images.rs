@@ -1,24 +1,24 @@
 //! The image encoder.
 
 use super::{derivatives, numbers};
-use crate::nets::ImageEncoder;
+use crate::nets::{ConvPlan, ImageEncoder};
 use crate::parameters::Named;
 use driftless_kernels::images::{ImageGradient, ImageNet, ImagePlan, Padding};
 
 pub(super) fn image_net(encoder: &ImageEncoder) -> ImageNet {
     let plan = encoder.plan();
-    let mut net = ImageNet::new(ImagePlan {
-        image: plan.image,
-        channels: plan.channels.clone(),
-        features: plan.features,
-        padding: Padding::Same,
-    });
+    let mut net = ImageNet::new(image_plan(plan));
     for (number, conv) in encoder.convs.iter().enumerate() {
         net.set_conv(number, &numbers(&conv.weight), &numbers(&conv.bias));
     }
     let weight = numbers(&encoder.dense.weight);
     net.set_dense(|input, output| weight[input * plan.features + output], &numbers(&encoder.dense.bias));
     net
+}
+
+pub(super) fn image_plan(plan: &ConvPlan) -> ImagePlan {
+    let ConvPlan { image, channels, features, .. } = plan;
+    ImagePlan { image: *image, channels: channels.clone(), features: *features, padding: Padding::Same }
 }
 
 /// By all parameters of an encoder of this name.

@@ -1,0 +1,145 @@
+//! A training step whose objective is somebody else's: it sees each sequence's trace and says what pulls at it.
+
+use super::{DECODED, GROUPS, Gradient, Lesson, Networks};
+use crate::Cpu;
+use crate::decoder::DecoderMemory;
+use crate::dense::Rows;
+use crate::images::ImageMemory;
+use crate::rows::{back_through_units, to_units};
+use crate::scan::{First, Motion, Sequence, Trace, TraceMemory};
+use rayon::prelude::*;
+use std::sync::Mutex;
+
+/// What a teacher says of a sequence, to be added up.
+pub type Figures = [f64; 3];
+
+/// Knows the objective.
+pub trait Teacher: Sync {
+    /// Writes the derivatives of the objective by each log l of a lesson's trace over zeros, and says what it came to.
+    fn teach(&self, lesson: usize, trace: &Trace, pulls: &mut [f32]) -> Figures;
+}
+
+/// How particles move, and the autoencoder's part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Path {
+    /// Of particles.
+    pub motion: Motion,
+    /// What becomes of the first step.
+    pub first: First,
+    /// Factor of each squared difference between a pixel and its image's decoded; 0 if nothing is decoded.
+    pub reconstruction: f32,
+}
+
+/// Room to work, kept from one batch to the next.
+#[derive(Debug, Default)]
+pub struct TracedWorkshop {
+    groups: Vec<Group>,
+    /// One for each thread that was ever at work.
+    rooms: Mutex<Vec<Room>>,
+}
+
+#[derive(Debug, Default)]
+struct Group {
+    gradient: Gradient,
+    figures: Figures,
+    reconstruction: f64,
+}
+
+#[derive(Debug, Default)]
+struct Room {
+    eyes: ImageMemory,
+    way: TraceMemory,
+    trace: Trace,
+    decoder: DecoderMemory,
+    seen: Vec<f32>,
+    lengths: Vec<f32>,
+    pulls: Vec<f32>,
+    by_seen: Vec<f32>,
+    by_decoded: Vec<f32>,
+}
+
+impl Networks {
+    /// Sums of what the teacher said, of squared differences of pixels, and the gradient of the objective. The
+    /// autoencoder sees images through masks of its own.
+    pub fn learn_from(
+        &self,
+        cpu: Cpu,
+        path: &Path,
+        (lessons, masks): (&[Lesson], &[Option<&[f32]>]),
+        teacher: &impl Teacher,
+        shop: &mut TracedWorkshop,
+    ) -> (Figures, f64, Gradient) {
+        let size = lessons.len().div_ceil(GROUPS).max(1);
+        let (groups, rooms) = (&mut shop.groups, &shop.rooms);
+        groups.resize_with(lessons.len().div_ceil(size), Group::default);
+        groups.par_iter_mut().enumerate().for_each(|(number, group)| {
+            let mut room = rooms.lock().expect("no thread has panicked").pop().unwrap_or_default();
+            group.gradient.clear();
+            (group.figures, group.reconstruction) = Default::default();
+            for k in number * size..((number + 1) * size).min(lessons.len()) {
+                room.follow(self, cpu, path, &lessons[k]);
+                let said = room.listen(teacher, k);
+                group.figures.iter_mut().zip(said).for_each(|(sum, part)| *sum += part);
+                room.go_back(self, cpu, &lessons[k], group);
+                if path.reconstruction > 0.0 {
+                    room.decode(self, cpu, path.reconstruction, (lessons[k].images, masks[k]), group);
+                }
+            }
+            rooms.lock().expect("no thread has panicked").push(room);
+        });
+        let (mut figures, mut pixels, mut gradient) = (Figures::default(), 0.0, Gradient::default());
+        for group in groups {
+            figures.iter_mut().zip(group.figures).for_each(|(sum, part)| *sum += part);
+            pixels += group.reconstruction;
+            gradient.add(&group.gradient);
+        }
+        (figures, pixels, gradient)
+    }
+}
+
+impl Room {
+    fn follow(&mut self, nets: &Networks, cpu: Cpu, path: &Path, lesson: &Lesson) {
+        nets.eyes.forward(cpu, lesson.images, lesson.masks, &mut self.eyes);
+        self.seen.clear();
+        self.seen.extend_from_slice(self.eyes.features());
+        to_units(cpu, &mut self.seen, nets.eyes.width(), &mut self.lengths);
+        let sequence = Sequence { seen: &self.seen, ..lesson.sequence };
+        nets.poses.follow(cpu, (&path.motion, path.first), &sequence, &mut self.way, &mut self.trace);
+    }
+
+    fn listen(&mut self, teacher: &impl Teacher, number: usize) -> Figures {
+        self.pulls.clear();
+        self.pulls.resize(self.trace.log_likelihoods.len(), 0.0);
+        teacher.teach(number, &self.trace, &mut self.pulls)
+    }
+
+    fn go_back(&mut self, nets: &Networks, cpu: Cpu, lesson: &Lesson, group: &mut Group) {
+        let (width, sinks) = (nets.eyes.width(), (&mut group.gradient.poses, &mut self.by_seen));
+        nets.poses.go_back(cpu, (&self.trace, &self.pulls, &self.seen), &mut self.way, sinks);
+        back_through_units(cpu, &self.seen, &self.lengths, width, &mut self.by_seen);
+        nets.eyes.backward(cpu, &mut self.by_seen, lesson.masks, &mut self.eyes, &mut group.gradient.eyes);
+    }
+
+    /// Encodes once more, decodes, and goes all the way back, some images at a time.
+    fn decode(
+        &mut self,
+        nets: &Networks,
+        cpu: Cpu,
+        factor: f32,
+        (images, masks): (&[f32], Option<&[f32]>),
+        group: &mut Group,
+    ) {
+        let Self { eyes, decoder, by_decoded, .. } = self;
+        let (pixels, mask) = (DECODED * nets.eyes.pixels(), DECODED * nets.eyes.mask());
+        for (number, images) in images.chunks(pixels).enumerate() {
+            let masks = masks.map(|masks| &masks[number * mask..((number + 1) * mask).min(masks.len())]);
+            nets.eyes.forward(cpu, images, masks, eyes);
+            let features = Rows { numbers: eyes.features(), stride: nets.eyes.width() };
+            nets.decoder.forward(cpu, features, images.len() / nets.eyes.pixels(), decoder);
+            let sinks = (&mut group.gradient.decoder, &mut *by_decoded);
+            group.reconstruction +=
+                nets.decoder.squared_error(cpu, features, (images, factor), decoder, sinks);
+            nets.eyes.backward(cpu, by_decoded, masks, eyes, &mut group.gradient.eyes);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! By hand and with tensors: the same losses, and the same derivatives by all parameters.
+
+use super::super::{given, init};
+use super::*;
+use crate::learn::{MethodName, PresetName, Scales, TrainingSet};
+use crate::nets::Activation;
+use crate::objective::{Reconstruction, WeightedSum};
+use crate::parameters::{Named, gradients};
+use driftless_world::labels::LabelBudget;
+use driftless_world::maze::{Layout, MazeWorld};
+use driftless_world::random::Random;
+use driftless_world::trajectory::{Observations, Pixels, Trajectory};
+
+fn episodes(count: usize, steps: usize) -> Vec<Trajectory> {
+    let world = MazeWorld::new(Layout::built_in("maze1").unwrap(), 9, 8);
+    let one = |k: usize| {
+        let mut random = Random::stream(1, k as u64);
+        world.episode(1, k, steps).into_trajectory(0.1, &mut random).unwrap()
+    };
+    (0..count).map(one).collect()
+}
+
+fn lessons(episodes: Vec<Trajectory>, labels: f64) -> (Vec<Lesson>, Scales) {
+    let count = episodes.len();
+    let set = TrainingSet::new(Box::new(episodes), 0..count, LabelBudget::new(labels, 1).unwrap()).unwrap();
+    (set.lessons(&(0..count).collect::<Vec<_>>(), 0).unwrap(), Scales::measure(&set).unwrap())
+}
+
+fn experiment(method: MethodName, labels: f64, particles: usize) -> Experiment {
+    Experiment { method, preset: PresetName::ReleasedCode, labels, particles, ..Experiment::default() }
+}
+
+/// Loss and gradients of both, for a seed.
+fn both(
+    experiment: &Experiment,
+    lessons: &[Lesson],
+    scales: &Scales,
+    seed: u64,
+) -> [(f64, Vec<Named>, Figures); 2] {
+    let (choices, device) = (Choices::of(experiment), Device::flex().autodiff());
+    let mut first = init(7, &device);
+    let model = given(choices, scales, &mut first);
+    let mut parts = choices.losses(experiment, scales);
+    if choices.reconstruction == 0.0 {
+        let course = choices.course(WeightedSum(choices.losses(experiment, scales)), scales);
+        let (loss, figures) = course.loss(&model, lessons, experiment.particles, seed).unwrap();
+        let tensors = (figures.losses[0].1, gradients(&model, &loss.backward()), figures);
+        let found = alone(choices, experiment).unwrap()(&model, &course, lessons, seed).unwrap().unwrap();
+        return [tensors, (found.value, found.gradients, found.figures)];
+    }
+    parts.push((choices.reconstruction, Box::new(Reconstruction)));
+    let decoder = ImageDecoder::new(choices.plan(scales), Activation::Relu, &mut first);
+    let model = Autoencoding { model, decoder };
+    let course = choices.course(WeightedSum(parts), scales);
+    let (loss, figures) = course.loss(&model, lessons, experiment.particles, seed).unwrap();
+    let tensors = (figures.losses[0].1, gradients(&model, &loss.backward()), figures);
+    let found = autoencoding(choices, experiment).unwrap()(&model, &course, lessons, seed).unwrap().unwrap();
+    [tensors, (found.value, found.gradients, found.figures)]
+}
+
+/// Sums of 32 bits in another order, through a dozen layers. Ancestors are the same as long as no marker falls within
+/// rounding of a border between weights, which it does about once in 10⁵ draws.
+#[test]
+fn the_same_as_with_tensors() {
+    let sdpf = |labels, particles| experiment(MethodName::Sdpf, labels, particles);
+    let cases = [
+        (sdpf(0.3, 9), 3, 45),
+        (sdpf(0.5, 1), 2, 3),
+        (sdpf(0.2, 30), 9, 20),
+        (sdpf(0.0, 5), 2, 21),
+        (experiment(MethodName::Dpf, 0.4, 11), 3, 12),
+    ];
+    for (case, (experiment, count, steps)) in cases.into_iter().enumerate() {
+        let (lessons, scales) = lessons(episodes(count, steps), experiment.labels);
+        let [(expected, by_tensors, told), (found, by_hand, said)] = both(&experiment, &lessons, &scales, 3);
+        assert!((found - expected).abs() < 1e-4 * (1.0 + expected.abs()), "{case}: {found}, not {expected}");
+        for ((name, found), (other, expected)) in said.losses.iter().zip(&told.losses) {
+            assert_eq!(name, other);
+            assert!((found - expected).abs() < 1e-4 * (1.0 + expected.abs()), "{name}: {found} {expected}");
+        }
+        let sizes = [said, told].map(|figures| figures.effective_sample_size.unwrap());
+        assert!((sizes[0] / sizes[1] - 1.0).abs() < 1e-4, "{sizes:?}");
+        let length = |numbers: &[f64]| numbers.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let whole = length(&by_tensors.iter().flat_map(|g| g.values.clone()).collect::<Vec<_>>());
+        for expected in &by_tensors {
+            let found = by_hand.iter().find(|found| found.name == expected.name).expect("all of them");
+            assert_eq!(found.shape, expected.shape);
+            let apart: Vec<f64> = found.values.iter().zip(&expected.values).map(|(a, b)| a - b).collect();
+            let (error, size) = (length(&apart), length(&expected.values));
+            assert!(error < 1e-3 * size + 1e-5 * whole, "{case} {}: {error} of {size}", found.name);
+        }
+    }
+}
+
+/// An image that is not finite is left to the tensors.
+#[test]
+fn what_is_not_finite_is_left_to_tensors() {
+    let experiment = experiment(MethodName::Dpf, 0.5, 4);
+    let mut lost = episodes(2, 4);
+    if let Observations::Images(images) = &mut lost[1].observations {
+        let numbers = (0..images.pixels.len()).map(|k| if k == 5 { f32::NAN } else { images.pixels.get(k) });
+        images.pixels = Pixels::Floats(numbers.collect());
+    }
+    let (_, scales) = lessons(episodes(2, 4), 0.5);
+    let (lessons, _) = lessons(lost, 0.5);
+    let choices = Choices::of(&experiment);
+    let model = given(choices, &scales, &mut init(7, &Device::flex()));
+    let course = choices.course(WeightedSum(choices.losses(&experiment, &scales)), &scales);
+    let found = alone(choices, &experiment).unwrap()(&model, &course, &lessons, 3).unwrap();
+    assert!(found.is_none());
+}

@@ -1,0 +1,48 @@
+//! The filter of the published methods: images and poses matched by the directions of their features.
+
+use super::decoder::{decoder_gradients, decoder_net};
+use super::dense::{chain, layer_gradient};
+use super::images::{image_gradients, image_net, image_plan};
+use crate::model::FeatureMatch;
+use crate::nets::{ImageDecoder, ImageEncoder, PoseEncoder};
+use crate::parameters::Named;
+use driftless_kernels::decoder::DecoderNet;
+use driftless_kernels::scan::PoseNet;
+use driftless_kernels::training::{Gradient, Networks};
+
+/// A measurement, perhaps with a decoder beside it, and what they are called among a model's parameters.
+pub(crate) struct Matched<'a> {
+    pub measurement: (&'a str, &'a FeatureMatch<ImageEncoder, PoseEncoder>),
+    pub decoder: Option<(&'a str, &'a ImageDecoder)>,
+}
+
+impl Matched<'_> {
+    /// Their weights where the kernels want them.
+    pub(crate) fn networks(&self) -> Networks {
+        let (_, measurement) = self.measurement;
+        let (mean, scale) = measurement.state.features().normalisation();
+        let poses = PoseNet {
+            layers: chain(&measurement.state.mlp),
+            centre: [mean[0] as f32, mean[1] as f32],
+            extent: [scale[0] as f32, scale[1] as f32],
+            epsilon: measurement.epsilon() as f32,
+        };
+        let plan = image_plan(measurement.observation.plan());
+        let decoder = self.decoder.map_or_else(|| DecoderNet::new(plan, true), |(_, net)| decoder_net(net));
+        Networks { eyes: image_net(&measurement.observation), poses, decoder }
+    }
+
+    /// Derivatives by all parameters.
+    pub(crate) fn named(&self, nets: &Networks, by: &Gradient) -> Vec<Named> {
+        let (name, measurement) = self.measurement;
+        let eyes = format!("{name}.observation");
+        let mut all = image_gradients(&eyes, &measurement.observation, &nets.eyes, &by.eyes);
+        for (number, (layer, by)) in nets.poses.layers.layers().iter().zip(&by.poses).enumerate() {
+            all.extend(layer_gradient(&format!("{name}.state.mlp.layers.{number}"), layer.shape(), by));
+        }
+        if let Some((name, decoder)) = self.decoder {
+            all.extend(decoder_gradients(name, decoder, &nets.decoder, &by.decoder));
+        }
+        all
+    }
+}
