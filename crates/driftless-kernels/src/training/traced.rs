@@ -97,6 +97,17 @@ impl Networks {
     }
 }
 
+impl Networks {
+    /// Filters sequences and writes down all of them.
+    pub fn follow(&self, cpu: Cpu, path: &Path, lessons: &[Lesson]) -> Vec<Trace> {
+        let follow = |room: &mut Room, lesson: &Lesson| {
+            room.follow(self, cpu, path, lesson);
+            room.trace.clone()
+        };
+        lessons.par_iter().map_init(Room::default, follow).collect()
+    }
+}
+
 impl Room {
     fn follow(&mut self, nets: &Networks, cpu: Cpu, path: &Path, lesson: &Lesson) {
         nets.eyes.forward(cpu, lesson.images, lesson.masks, &mut self.eyes);

@@ -16,6 +16,7 @@ use crate::prior::Prior;
 use burn::tensor::{DType, Device, Tensor};
 use driftless_world::evaluation::{Particle, Track};
 use driftless_world::labels::Lesson;
+use driftless_world::pose::Pose;
 use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
 
@@ -69,15 +70,35 @@ where
     }
 
     /// Tracks with a model without gradients.
-    pub(super) fn track(&self, model: &M, episodes: &[Trajectory], how: Tracking) -> Result<Vec<Track>> {
+    pub(super) fn track(
+        &self,
+        model: &M,
+        episodes: &[Trajectory],
+        how: Tracking,
+        by_hand: Option<&dyn ByHand<M>>,
+    ) -> Result<Vec<Track>> {
         in_batches(episodes, episodes_at_once(how.particles), |first, lessons, truths| {
-            let batch = Batch::of_images(lessons, &self.scales.pixels, &Device::flex(), DType::F32)?;
-            let draws = self.draws(&batch, how.particles, Random::stream(how.seed, first).bits());
-            let rollout = self.run(model, &batch, &draws);
+            let (particles, seed) = (how.particles, Random::stream(how.seed, first).bits());
             let record = |(k, truth)| Recorder::new(truth, first + k as u64, how, &self.scales);
-            Ok(recorded(&rollout, truths.into_iter().enumerate().map(record).collect()))
+            let recorders: Vec<Recorder> = truths.into_iter().enumerate().map(record).collect();
+            if let Some(by_hand) = by_hand
+                && let Some(beliefs) = by_hand.beliefs(model, self, lessons, particles, seed)?
+            {
+                return Ok(recorders.into_iter().zip(beliefs).map(written).collect());
+            }
+            let batch = Batch::of_images(lessons, &self.scales.pixels, &Device::flex(), DType::F32)?;
+            let rollout = self.run(model, &batch, &self.draws(&batch, particles, seed));
+            Ok(recorded(&rollout, recorders))
         })
     }
+}
+
+/// What was believed of one sequence.
+fn written((mut recorder, beliefs): (Recorder, Vec<Believed>)) -> Track {
+    for Believed { cloud, mean, log_evidence } in beliefs {
+        recorder.step(cloud, mean, log_evidence);
+    }
+    recorder.track()
 }
 
 /// What a rollout believed, one recorder for each of its sequences.
@@ -113,9 +134,34 @@ pub(super) struct LossByHand {
     pub figures: Figures,
 }
 
-/// Computes [`Course::loss`] of lessons without tensors, if it can; a seed names everything random.
-pub(super) type ByHand<M> =
-    Box<dyn FnMut(&M, &Course<M>, &[Lesson], u64) -> Result<Option<LossByHand>> + Send>;
+/// Does without tensors what a [`Course`] does with them, where it can.
+pub(super) trait ByHand<M: Model>: Send {
+    /// [`Course::loss`] of lessons; a seed names everything random.
+    fn loss(
+        &mut self,
+        model: &M,
+        course: &Course<M>,
+        lessons: &[Lesson],
+        seed: u64,
+    ) -> Result<Option<LossByHand>>;
+
+    /// What a filter of so many particles believes at each step of lessons.
+    fn beliefs(
+        &self,
+        model: &M,
+        course: &Course<M>,
+        lessons: &[Lesson],
+        particles: usize,
+        seed: u64,
+    ) -> Result<Option<Vec<Vec<Believed>>>>;
+}
+
+/// The belief of a step, and the log evidence of what was seen.
+pub(super) struct Believed {
+    pub cloud: Vec<Particle>,
+    pub mean: Pose,
+    pub log_evidence: f64,
+}
 
 /// A filter taught by batches of whole trajectories.
 pub(super) struct FilterMethod<M: Model> {
@@ -124,7 +170,7 @@ pub(super) struct FilterMethod<M: Model> {
     course: Course<M>,
     make: Make<M>,
     learner: Learner<M>,
-    by_hand: Option<ByHand<M>>,
+    by_hand: Option<Box<dyn ByHand<M>>>,
 }
 
 impl<M: Model> FilterMethod<M> {
@@ -134,14 +180,14 @@ impl<M: Model> FilterMethod<M> {
     }
 
     /// Taught without tensors where that is possible.
-    pub(super) fn by_hand(self, by_hand: Option<ByHand<M>>) -> Self {
+    pub(super) fn by_hand(self, by_hand: Option<Box<dyn ByHand<M>>>) -> Self {
         Self { by_hand, ..self }
     }
 
     /// What an update is made of, by hand if possible.
     fn loss_by_hand(&mut self, lessons: &[Lesson], seed: u64) -> Result<Option<LossByHand>> {
         let Some(by_hand) = &mut self.by_hand else { return Ok(None) };
-        by_hand(self.learner.model(), &self.course, lessons, seed)
+        by_hand.loss(self.learner.model(), &self.course, lessons, seed)
     }
 }
 
@@ -171,7 +217,7 @@ where
 
     fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>> {
         let model = with_values((self.make)(&Device::flex()), &values(self.learner.model()));
-        self.course.track(&model, episodes, tracking)
+        self.course.track(&model, episodes, tracking, self.by_hand.as_deref())
     }
 
     fn parameters(&self) -> Vec<Named> {

@@ -154,7 +154,7 @@ impl Method for Jonschkowski {
 
     fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>> {
         let fresh = networks(self.experiment.seed, &self.scales, &Device::flex());
-        self.course.track(&with_values(fresh, &values(self.learner.model())), episodes, tracking)
+        self.course.track(&with_values(fresh, &values(self.learner.model())), episodes, tracking, None)
     }
 
     fn parameters(&self) -> Vec<Named> {

@@ -136,7 +136,7 @@ impl Released<'_> {
                     by[i] += factor * share * eta;
                     lines.push(factor * share);
                 }
-                self.lead_back(trace, (first..t + 1, steps), lines, by, pulls);
+                lead_back(trace, (first..t + 1, steps), lines, by, pulls);
             }
             heirs = inherited(&trace.ancestors[t * count..][..count], &heirs);
         }
@@ -172,28 +172,27 @@ impl Released<'_> {
         }
         eta
     }
+}
 
-    /// Derivatives by the likelihoods along the lines of a block, given those by log η.
-    fn lead_back(
-        &self,
-        trace: &Trace,
-        (block, steps): (std::ops::Range<usize>, usize),
-        mut lines: Vec<f64>,
-        by: &mut [f64],
-        pulls: &mut [f32],
-    ) {
-        let count = lines.len();
-        for t in block.rev().filter(|&t| t > 0) {
-            for (i, line) in lines.iter().enumerate() {
-                // At the last step of all it is l itself that counts.
-                if t + 1 == steps {
-                    pulls[t * count + i] += *line as f32;
-                } else {
-                    by[t * count + i] += line;
-                }
+/// Derivatives by the likelihoods along the lines of a block, given those by log η.
+fn lead_back(
+    trace: &Trace,
+    (block, steps): (std::ops::Range<usize>, usize),
+    mut lines: Vec<f64>,
+    by: &mut [f64],
+    pulls: &mut [f32],
+) {
+    let count = lines.len();
+    for t in block.rev().filter(|&t| t > 0) {
+        for (i, line) in lines.iter().enumerate() {
+            // At the last step of all it is l itself that counts.
+            if t + 1 == steps {
+                pulls[t * count + i] += *line as f32;
+            } else {
+                by[t * count + i] += line;
             }
-            lines = inherited(&trace.ancestors[t * count..][..count], &lines);
         }
+        lines = inherited(&trace.ancestors[t * count..][..count], &lines);
     }
 }
 

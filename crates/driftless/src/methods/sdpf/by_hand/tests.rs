@@ -2,10 +2,12 @@
 
 use super::super::{given, init};
 use super::*;
-use crate::learn::{MethodName, PresetName, Scales, TrainingSet};
+use crate::learn::{Detail, MethodName, PresetName, Scales, Tracking, TrainingSet};
 use crate::nets::Activation;
 use crate::objective::{Reconstruction, WeightedSum};
 use crate::parameters::{Named, gradients};
+use burn::tensor::Device;
+use driftless_world::evaluation::Track;
 use driftless_world::labels::LabelBudget;
 use driftless_world::maze::{Layout, MazeWorld};
 use driftless_world::random::Random;
@@ -45,7 +47,8 @@ fn both(
         let course = choices.course(WeightedSum(choices.losses(experiment, scales)), scales);
         let (loss, figures) = course.loss(&model, lessons, experiment.particles, seed).unwrap();
         let tensors = (figures.losses[0].1, gradients(&model, &loss.backward()), figures);
-        let found = alone(choices, experiment).unwrap()(&model, &course, lessons, seed).unwrap().unwrap();
+        let found =
+            alone(choices, experiment).unwrap().loss(&model, &course, lessons, seed).unwrap().unwrap();
         return [tensors, (found.value, found.gradients, found.figures)];
     }
     parts.push((choices.reconstruction, Box::new(Reconstruction)));
@@ -54,7 +57,8 @@ fn both(
     let course = choices.course(WeightedSum(parts), scales);
     let (loss, figures) = course.loss(&model, lessons, experiment.particles, seed).unwrap();
     let tensors = (figures.losses[0].1, gradients(&model, &loss.backward()), figures);
-    let found = autoencoding(choices, experiment).unwrap()(&model, &course, lessons, seed).unwrap().unwrap();
+    let found =
+        autoencoding(choices, experiment).unwrap().loss(&model, &course, lessons, seed).unwrap().unwrap();
     [tensors, (found.value, found.gradients, found.figures)]
 }
 
@@ -106,6 +110,39 @@ fn what_is_not_finite_is_left_to_tensors() {
     let choices = Choices::of(&experiment);
     let model = given(choices, &scales, &mut init(7, &Device::flex()));
     let course = choices.course(WeightedSum(choices.losses(&experiment, &scales)), &scales);
-    let found = alone(choices, &experiment).unwrap()(&model, &course, &lessons, 3).unwrap();
+    let found = alone(choices, &experiment).unwrap().loss(&model, &course, &lessons, 3).unwrap();
     assert!(found.is_none());
+}
+
+/// Log evidence and effective sample sizes of all steps.
+fn figures(track: &Track) -> Vec<f64> {
+    [track.log_evidence.clone().unwrap(), track.effective_sample_size.clone().unwrap()].concat()
+}
+
+/// The same tracks, with densities and evidence, for a filter that draws the same particles.
+#[test]
+fn tracks_as_with_tensors() {
+    let experiment = experiment(MethodName::Dpf, 0.5, 20);
+    let (episodes, choices) = (episodes(3, 30), Choices::of(&experiment));
+    let (_, scales) = lessons(episodes.clone(), 0.5);
+    let model = given(choices, &scales, &mut init(7, &Device::flex()));
+    let course = choices.course(WeightedSum(choices.losses(&experiment, &scales)), &scales);
+    let how = Tracking { particles: 20, seed: 3, detail: Detail::Clouds };
+    let expected = course.track(&model, &episodes, how, None).unwrap();
+    let by_hand = alone(choices, &experiment);
+    let found = course.track(&model, &episodes, how, by_hand.as_deref()).unwrap();
+    let close = |a: f64, b: f64, within: f64| assert!((a - b).abs() < within, "{a}, not {b}");
+    for (found, expected) in found.iter().zip(&expected) {
+        for (found, expected) in found.estimate.iter().zip(&expected.estimate) {
+            close(found.x, expected.x, 0.1);
+            close(found.y, expected.y, 0.1);
+            close(wrap(found.heading - expected.heading), 0.0, 1e-3);
+        }
+        let (found_says, expected_says) = (figures(found), figures(expected));
+        assert_eq!(found_says.len(), 60);
+        found_says.into_iter().zip(expected_says).for_each(|(found, expected)| close(found, expected, 1e-3));
+        let counts =
+            [found, expected].map(|track| track.clouds.as_ref().unwrap().iter().map(Vec::len).sum::<usize>());
+        assert_eq!(counts, [600, 600]);
+    }
 }
