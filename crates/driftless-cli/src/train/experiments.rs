@@ -54,7 +54,7 @@ mod tests {
         for (name, text) in BUILT_IN {
             let experiment = find(name, &[]).unwrap();
             let ours = experiment.preset == PresetName::Driftless;
-            assert_eq!(experiment.epochs, if ours { 40 } else { 299 }, "{name}");
+            assert_eq!(experiment.epochs, if ours { 60 } else { 299 }, "{name}");
             assert!(text.starts_with("# "), "{name} says what it is");
         }
         let twin = find("maze-dpf", &["seed=7".into()]).unwrap();
