@@ -46,6 +46,17 @@ pub struct DecoderGradient {
 }
 
 impl DecoderGradient {
+    /// Zeros for all weights of a network.
+    pub(crate) fn reset(&mut self, net: &DecoderNet) {
+        self.dense.reset(&net.dense);
+        self.deconvs.resize(net.deconvs.len(), LayerGradient::default());
+        for (by, deconv) in self.deconvs.iter_mut().zip(&net.deconvs) {
+            by.reset(&deconv.layer);
+            by.bias.clear();
+            by.bias.resize(deconv.bias.len(), 0.0);
+        }
+    }
+
     /// Adds those of other images.
     pub fn add(&mut self, other: &Self) {
         self.dense.add(&other.dense);

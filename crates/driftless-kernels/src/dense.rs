@@ -132,6 +132,16 @@ impl LayerGradient {
         self.weight[input * padded(outputs) + output]
     }
 
+    /// As many zeros as a layer has weights and biases.
+    pub fn reset(&mut self, layer: &Layer) {
+        for (part, size) in
+            [(&mut self.weight, layer.inputs * layer.width()), (&mut self.bias, layer.width())]
+        {
+            part.clear();
+            part.resize(size, 0.0);
+        }
+    }
+
     /// All derivatives 0, with the memory kept.
     pub fn clear(&mut self) {
         self.weight.fill(0.0);

@@ -116,7 +116,7 @@ impl Networks {
         groups.resize_with(lessons.len().div_ceil(size), Group::default);
         groups.par_iter_mut().zip(lessons.par_chunks(size)).for_each(|(group, lessons)| {
             let mut room = rooms.lock().expect("no thread has panicked").pop().unwrap_or_default();
-            group.gradient.clear();
+            group.gradient.reset(self);
             group.outcome = Outcome::default();
             for lesson in lessons {
                 room.learn(self, cpu, course, lesson, group);
@@ -168,14 +168,13 @@ impl Room {
 }
 
 impl Gradient {
-    fn layers(&mut self) -> impl Iterator<Item = &mut LayerGradient> {
-        let (eyes, decoder) = (&mut self.eyes, &mut self.decoder);
-        let inner = eyes.convs.iter_mut().chain([&mut eyes.dense, &mut decoder.dense]);
-        inner.chain(&mut self.poses).chain(&mut decoder.deconvs)
-    }
-
-    fn clear(&mut self) {
-        self.layers().for_each(LayerGradient::clear);
+    /// Zeros for all weights, so that a batch that teaches a layer nothing says so.
+    fn reset(&mut self, nets: &Networks) {
+        let Self { eyes, poses, decoder } = self;
+        eyes.reset(&nets.eyes);
+        poses.resize(nets.poses.layers.layers().len(), LayerGradient::default());
+        poses.iter_mut().zip(nets.poses.layers.layers()).for_each(|(by, layer)| by.reset(layer));
+        decoder.reset(&nets.decoder);
     }
 
     fn add(&mut self, other: &Self) {

@@ -138,3 +138,35 @@ fn the_same_bytes_again() {
     let (sum, whole) = (lessons.iter().map(alone).sum::<f64>(), value(&once.0, &course));
     assert!((sum / whole - 1.0).abs() < 1e-9, "{sum} {whole}");
 }
+
+/// Nothing pulls, or everything does alike.
+struct Same(f32);
+
+impl Teacher for Same {
+    fn teach(&self, _: usize, trace: &crate::scan::Trace, pulls: &mut [f32]) -> Figures {
+        pulls.fill(self.0);
+        [trace.weights.len() as f64, 0.0, 0.0]
+    }
+}
+
+/// A batch that teaches nothing has a gradient of zeros, whether the workshop is new or has been used; and what was
+/// taught before leaves no trace.
+#[test]
+fn nothing_taught_is_zeros() {
+    let nets = networks(0.0);
+    let data: Vec<Data> = (0..11).map(|k| Data::new(7, 50 + 10 * k)).collect();
+    let lessons: Vec<Lesson> = data.iter().map(Data::lesson).collect();
+    let masks: Vec<Option<&[f32]>> = data.iter().map(|data| Some(&data.masks[..])).collect();
+    let path = Path { motion: course().motion, first: crate::scan::First::Stays, reconstruction: 0.0 };
+    let learn = |pull: f32, shop: &mut TracedWorkshop| {
+        nets.learn_from(Cpu::best(), &path, (&lessons, &masks), &Same(pull), shop)
+    };
+    let mut used = TracedWorkshop::default();
+    let some = learn(0.1, &mut used);
+    assert_eq!(some.0[0], (11 * 7 * COUNT) as f64);
+    let none = learn(0.0, &mut used);
+    assert_eq!(none, learn(0.0, &mut TracedWorkshop::default()));
+    assert!(none.2.poses.iter().all(|layer| layer.weight.iter().all(|&by| by == 0.0)));
+    assert_eq!(none.2.poses.iter().map(|layer| layer.weight.len()).sum::<usize>(), 4 * 16 + 10 * 32);
+    assert_eq!(some, learn(0.1, &mut used));
+}

@@ -74,7 +74,7 @@ impl Networks {
         groups.resize_with(lessons.len().div_ceil(size), Group::default);
         groups.par_iter_mut().enumerate().for_each(|(number, group)| {
             let mut room = rooms.lock().expect("no thread has panicked").pop().unwrap_or_default();
-            group.gradient.clear();
+            group.gradient.reset(self);
             (group.figures, group.reconstruction) = Default::default();
             for k in number * size..((number + 1) * size).min(lessons.len()) {
                 room.follow(self, cpu, path, &lessons[k]);
