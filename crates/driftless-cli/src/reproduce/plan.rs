@@ -27,8 +27,8 @@ pub const RECIPES: [Recipe; 7] = [
     recipe("sdpf", 30, 2.8, true),
     recipe("dpf", 30, 2.5, true),
     recipe("lstm", 3, 25.0, true),
-    recipe("sdpf-released", 15, 6.0, false),
-    recipe("dpf-released", 15, 4.0, false),
+    recipe("sdpf-released", 15, 9.0, false),
+    recipe("dpf-released", 15, 6.0, false),
     recipe("sdpf-paper", 2, 60.0, false),
     recipe("dpf-jonschkowski", 8, 15.0, false),
 ];
