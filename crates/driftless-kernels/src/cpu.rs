@@ -15,19 +15,9 @@ pub enum Cpu {
 
 impl Cpu {
     /// The fastest kind that this CPU is.
-    ///
-    /// The environment variable `DRIFTLESS_CPU` (`portable`, `avx2`, `avx512`) can name a slower one.
     pub fn best() -> Self {
         static BEST: OnceLock<Cpu> = OnceLock::new();
-        *BEST.get_or_init(|| {
-            let named = std::env::var("DRIFTLESS_CPU").ok();
-            let allowed = match named.as_deref() {
-                Some("portable") => Self::Portable,
-                Some("avx2") => Self::Avx2,
-                _ => Self::Avx512,
-            };
-            Self::all().into_iter().filter(|&cpu| cpu <= allowed).max().unwrap_or(Self::Portable)
-        })
+        *BEST.get_or_init(|| Self::all().into_iter().max().unwrap_or(Self::Portable))
     }
 
     /// All kinds that this CPU is.

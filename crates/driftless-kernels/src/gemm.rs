@@ -106,7 +106,8 @@ pub fn product(cpu: Cpu, left: Left, right: Right, [m, k, n]: [usize; 3], finish
 
 /// Whether there are so many rows of this width, so far apart.
 fn holds(numbers: &[f32], rows: usize, stride: usize, width: usize) -> bool {
-    rows == 0 || numbers.len() >= (rows - 1) * stride + width
+    let needed = rows.checked_sub(1).map(|before| before.saturating_mul(stride).saturating_add(width));
+    needed.is_none_or(|needed| numbers.len() >= needed)
 }
 
 #[cfg(test)]

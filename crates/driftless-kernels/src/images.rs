@@ -129,7 +129,7 @@ fn convolve(cpu: Cpu, patches: &Patches, layer: &Layer, from: &[f32], room: &mut
 }
 
 /// Channel after channel to pixel after pixel.
-pub(crate) fn transpose(from: &[f32], channels: usize, pixels: usize, to: &mut [f32]) {
+fn transpose(from: &[f32], channels: usize, pixels: usize, to: &mut [f32]) {
     for (p, pixel) in to.chunks_exact_mut(channels).enumerate() {
         pixel.iter_mut().enumerate().for_each(|(c, x)| *x = from[c * pixels + p]);
     }

@@ -11,6 +11,7 @@ mod squared_error;
 
 pub use evidence::Evidence;
 pub use kernel_density::KernelDensity;
+pub(crate) use kernel_density::LEAST_DENSITY;
 pub use pseudo_likelihood::{BlockStart, Genealogy, Likelihoods, PseudoLikelihood};
 pub(crate) use reconstruction::SECOND_RUN;
 pub use reconstruction::{Autoencoding, Decoder, Reconstruction};

@@ -27,13 +27,6 @@ pub struct Atlas {
     count: usize,
 }
 
-impl Atlas {
-    /// How many places there are.
-    pub fn count(&self) -> usize {
-        self.count
-    }
-}
-
 impl Pair {
     /// From the features of one image to those of the next.
     pub fn width(&self) -> usize {

@@ -37,11 +37,6 @@ impl Panels {
         }
     }
 
-    /// K, and N padded.
-    pub fn shape(&self) -> [usize; 2] {
-        [self.rows, self.width]
-    }
-
     /// As a right factor.
     pub fn right(&self) -> Right<'_> {
         Right { numbers: &self.numbers, stride: LANES, panel: LANES * self.rows }

@@ -21,8 +21,8 @@ const WIDE_ROWS: usize = 12;
 
 /// All tiles, by the instructions of this CPU. Shapes were checked.
 pub(super) fn product(cpu: Cpu, left: Left, right: Right, shape: [usize; 3], finish: Finish, out: &mut Out) {
-    // SAFETY: `super::product` has checked that all matrices are large enough; a `Cpu` that is not this one's
-    // cannot be made by `Cpu::best` or `Cpu::all`, and any other is asked for here.
+    // SAFETY: `super::product` has checked that all matrices are large enough, and whether this CPU has the
+    // instructions is asked here.
     unsafe {
         match cpu {
             #[cfg(target_arch = "x86_64")]

@@ -4,21 +4,19 @@ use super::Motion;
 
 /// Poses as columns, with the cosines and sines of headings, and weights that sum to 1.
 #[derive(Clone, Debug, Default)]
-pub struct Belief {
+pub(super) struct Belief {
     /// Positions and headings, which are not wrapped.
-    pub poses: [Vec<f32>; 3],
+    pub(super) poses: [Vec<f32>; 3],
     /// Of each particle.
-    pub weights: Vec<f32>,
-    pub(crate) turned: [Vec<f32>; 2],
-    pub(crate) ancestors: Vec<u32>,
-    /// log η of the path that leads to each particle, in its block.
-    pub(crate) paths: Vec<f32>,
+    pub(super) weights: Vec<f32>,
+    pub(super) turned: [Vec<f32>; 2],
+    pub(super) ancestors: Vec<u32>,
     before: [Vec<f32>; 5],
 }
 
 impl Belief {
     /// Particles of equal weight.
-    pub fn start(&mut self, first: &[[f32; 3]]) {
+    pub(super) fn start(&mut self, first: &[[f32; 3]]) {
         for k in 0..3 {
             self.poses[k].clear();
             self.poses[k].extend(first.iter().map(|pose| pose[k]));
@@ -30,7 +28,7 @@ impl Belief {
     }
 
     /// Draws all particles anew, systematically with this offset, and moves them.
-    pub(crate) fn advance(&mut self, motion: &Motion, action: &[f32; 3], noise: &[[f32; 3]], offset: f32) {
+    pub(super) fn advance(&mut self, motion: &Motion, action: &[f32; 3], noise: &[[f32; 3]], offset: f32) {
         draw(&self.weights, offset, &mut self.ancestors);
         let [x, y, heading] = &self.poses;
         let [cosines, sines] = &self.turned;
@@ -49,13 +47,19 @@ impl Belief {
         self.turn();
     }
 
+    /// Weights l / Σ l: all were the same before.
+    pub(super) fn reweight(&mut self, likelihoods: &[f32]) {
+        let whole: f32 = likelihoods.iter().sum();
+        self.weights.iter_mut().zip(likelihoods).for_each(|(weight, l)| *weight = l / whole);
+    }
+
     /// Nothing was drawn.
-    pub(crate) fn are_their_own_ancestors(&mut self) {
+    pub(super) fn are_their_own_ancestors(&mut self) {
         self.ancestors.iter_mut().enumerate().for_each(|(i, ancestor)| *ancestor = i as u32);
     }
 
     /// Puts particles where they once were: positions, headings, and cosines and sines of these.
-    pub(crate) fn stand(&mut self, columns: [&[f32]; 5]) {
+    pub(super) fn stand(&mut self, columns: [&[f32]; 5]) {
         let own = self.poses.iter_mut().chain(&mut self.turned);
         own.zip(columns).for_each(|(to, from)| to.copy_from_slice(from));
     }

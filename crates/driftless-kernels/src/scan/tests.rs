@@ -1,9 +1,10 @@
-//! The scan against itself said with loops in 64 bits, and differences of those.
+//! A filter and its gradient against the same said with loops in 64 bits, and differences of those.
 
 use super::*;
+use crate::Cpu;
+use crate::mlp::MlpGradient;
 use crate::padded;
 use crate::testing::numbers;
-use std::f64::consts::{PI, TAU};
 
 const SIZES: [usize; 3] = [4, 10, 16];
 const COUNT: usize = 7;
@@ -13,7 +14,6 @@ struct Given {
     actions: Vec<[f32; 3]>,
     noise: Vec<[f32; 3]>,
     offsets: Vec<f32>,
-    labels: Vec<Option<[f32; 3]>>,
     seen: Vec<f32>,
 }
 
@@ -24,7 +24,6 @@ fn triples(count: usize, salt: u64, scale: [f32; 3]) -> Vec<[f32; 3]> {
 
 impl Given {
     fn new(steps: usize, width: usize) -> Self {
-        let labels = triples(steps, 5, [20.0, 20.0, 3.0]);
         let row = |t: usize| {
             let mut row = numbers(SIZES[2], 90 + t as u64);
             let length = row.iter().map(|x| x * x).sum::<f32>().sqrt();
@@ -37,19 +36,17 @@ impl Given {
             actions: triples(steps, 2, [5.0, 5.0, 0.5]),
             noise: triples(steps * COUNT, 3, [1.0; 3]),
             offsets: numbers(steps, 4).into_iter().map(f32::abs).collect(),
-            labels: labels.into_iter().enumerate().map(|(t, label)| (t % 3 == 1).then_some(label)).collect(),
             seen: (0..steps).flat_map(row).collect(),
         }
     }
 
     fn sequence(&self) -> Sequence<'_> {
-        let Self { first, actions, noise, offsets, labels, seen } = self;
-        Sequence { first, actions, noise, offsets, labels, seen }
+        let Self { first, actions, noise, offsets, seen } = self;
+        Sequence { first, actions, noise, offsets, seen }
     }
 }
 
 const MOTION: Motion = Motion { side: -1.0, noise: [4.0, 3.0, 0.2] };
-const OBJECTIVE: Objective = Objective { block: 4, kernel: [8.0, 9.0, 0.7], labels: 0.3, paths: 0.05 };
 
 /// Weights and biases, and the network made of them.
 fn network() -> (Vec<[Vec<f64>; 2]>, PoseNet) {
@@ -64,35 +61,24 @@ fn network() -> (Vec<[Vec<f64>; 2]>, PoseNet) {
     (all, PoseNet { layers, centre: [5.0, -5.0], extent: [30.0; 2], epsilon: 1e-2 })
 }
 
-/// Ancestors, poses: what does not depend on the layers but through ancestors, which are given.
-fn reference(layers: &[[Vec<f64>; 2]], given: &Given, ancestors: &[Vec<u32>], seen: &[f64]) -> f64 {
-    let (mut poses, mut loss) = (given.first.iter().map(|p| p.map(f64::from)).collect::<Vec<_>>(), 0.0);
-    let (steps, width) = (given.actions.len(), seen.len() / given.actions.len());
-    let mut paths = vec![0.0; COUNT];
+/// log l of all particles and steps, for given ancestors; and Σ pull log l.
+fn reference(
+    layers: &[[Vec<f64>; 2]],
+    given: &Given,
+    ancestors: &[u32],
+    (seen, pulls): (&[f64], &[f32]),
+) -> (Vec<f64>, f64) {
+    let mut poses: Vec<[f64; 3]> = given.first.iter().map(|p| p.map(f64::from)).collect();
+    let (steps, mut logs) = (given.actions.len(), Vec::new());
+    let width = seen.len() / steps;
     for t in 0..steps {
-        let noise = &given.noise[t * COUNT..][..COUNT];
-        let moved = |(i, z): (usize, &[f32; 3])| moved(poses[ancestors[t][i] as usize], given.actions[t], *z);
-        let now: Vec<[f64; 3]> = noise.iter().enumerate().map(moved).collect();
-        poses = now;
-        let l: Vec<f64> = poses.iter().map(|p| likelihood(layers, p, &seen[t * width..][..width])).collect();
-        let whole: f64 = l.iter().sum();
-        let density = |z: &[f32; 3]| {
-            let term =
-                |k: usize| -f64::from(MOTION.noise[k]).ln() - 0.5 * TAU.ln() - 0.5 * f64::from(z[k]).powi(2);
-            (0..3).map(term).sum::<f64>()
-        };
-        let before = |i: usize| if t % OBJECTIVE.block == 0 { 0.0 } else { paths[ancestors[t][i] as usize] };
-        paths = (0..COUNT).map(|i| before(i) + l[i].ln() + density(&noise[i])).collect();
-        if let Some(label) = given.labels[t] {
-            let p: f64 = (0..COUNT).map(|i| l[i] / whole * kernel(&poses[i], &label)).sum();
-            loss -= f64::from(OBJECTIVE.labels) * p.ln();
-        }
-        if (t + 1) % OBJECTIVE.block == 0 || t + 1 == steps {
-            let q: f64 = (0..COUNT).map(|i| l[i] / whole * paths[i]).sum();
-            loss -= f64::from(OBJECTIVE.paths) * q;
-        }
+        let own = |i: usize| t * COUNT + i;
+        let parent = |i: usize| poses[ancestors[own(i)] as usize];
+        poses = (0..COUNT).map(|i| moved(parent(i), given.actions[t], given.noise[own(i)])).collect();
+        logs.extend(poses.iter().map(|p| likelihood(layers, p, &seen[t * width..][..width]).ln()));
     }
-    loss
+    let sum = logs.iter().zip(pulls).map(|(log, &pull)| log * f64::from(pull)).sum();
+    (logs, sum)
 }
 
 fn moved(pose: [f64; 3], action: [f32; 3], z: [f32; 3]) -> [f64; 3] {
@@ -114,31 +100,13 @@ fn likelihood(layers: &[[Vec<f64>; 2]], pose: &[f64; 3], seen: &[f64]) -> f64 {
     1.0 / (1e-2 + 1.0 - cosine)
 }
 
-fn kernel(pose: &[f64; 3], label: &[f32; 3]) -> f64 {
-    let density = |k: usize| {
-        let (apart, std) = (pose[k] - f64::from(label[k]), f64::from(OBJECTIVE.kernel[k]));
-        let apart = if k == 2 { (apart + PI).rem_euclid(TAU) - PI } else { apart };
-        (-0.5 * (apart / std).powi(2)).exp() / (std * TAU.sqrt())
-    };
-    (0..3).map(density).product()
-}
-
-/// The ancestors that a scan drew.
-fn ancestors(net: &PoseNet, given: &Given) -> Vec<Vec<u32>> {
-    let one_block = Objective { block: given.actions.len(), ..OBJECTIVE };
-    let (mut memory, mut sum, mut by_seen) = Default::default();
-    let sinks = (&mut sum, &mut by_seen);
-    net.scan(Cpu::best(), (&MOTION, &one_block), &given.sequence(), &mut memory, sinks);
-    memory.block.ancestors()
-}
-
-/// What a scan found of a sequence: the objective, derivatives by layers and by what was seen, labels.
-fn scanned(net: &PoseNet, given: &Given) -> (f64, MlpGradient, Vec<f32>, usize) {
-    let (mut memory, mut sum, mut by_seen) = Default::default();
-    let sinks = (&mut sum, &mut by_seen);
-    let found = net.scan(Cpu::best(), (&MOTION, &OBJECTIVE), &given.sequence(), &mut memory, sinks);
-    let value = f64::from(OBJECTIVE.labels) * found.labels - f64::from(OBJECTIVE.paths) * found.paths;
-    (value, sum, by_seen, found.known)
+/// A trace, and where given pulls lead back to.
+fn there_and_back(net: &PoseNet, given: &Given, pulls: &[f32]) -> (Trace, MlpGradient, Vec<f32>) {
+    let (mut memory, mut trace, mut by_seen) = <(TraceMemory, Trace, Vec<f32>)>::default();
+    net.follow(Cpu::best(), (&MOTION, First::Moves), &given.sequence(), &mut memory, &mut trace);
+    let mut sum = MlpGradient::default();
+    net.go_back(Cpu::best(), (&trace, pulls, &given.seen), &mut memory, (&mut sum, &mut by_seen));
+    (trace, sum, by_seen)
 }
 
 fn assert_close(found: f32, expected: f64) {
@@ -150,18 +118,17 @@ fn slope(mut f: impl FnMut(f64) -> f64) -> f64 {
     (f(1e-6) - f(-1e-6)) / 2e-6
 }
 
-/// Losses and derivatives by a few weights and by what was seen, for whole and partial blocks, and for one step.
+/// log l, and derivatives of Σ pull log l by some weights and by what was seen.
 #[test]
-fn losses_and_gradients_are_those_of_the_formula() {
-    for steps in [1, 4, 11] {
+fn likelihoods_and_gradients_are_those_of_the_formula() {
+    for steps in [1, 11] {
         let (mut layers, net) = network();
         let given = Given::new(steps, padded(SIZES[2]));
-        let ancestors = ancestors(&net, &given);
-        let (value, sum, by_seen, known) = scanned(&net, &given);
+        let pulls = numbers(steps * COUNT, 33);
+        let (trace, sum, by_seen) = there_and_back(&net, &given, &pulls);
         let mut seen: Vec<f64> = given.seen.iter().map(|&x| f64::from(x)).collect();
-        let expected = reference(&layers, &given, &ancestors, &seen);
-        assert!((value - expected).abs() < 1e-4 * (1.0 + expected.abs()), "{value} {expected}");
-        assert_eq!(known, (0..steps).filter(|t| t % 3 == 1).count());
+        let (logs, _) = reference(&layers, &given, &trace.ancestors, (&seen, &pulls));
+        trace.log_likelihoods.iter().zip(logs).for_each(|(&found, expected)| assert_close(found, expected));
         for k in 0..layers.len() {
             let outputs = SIZES[k + 1];
             for at in (0..SIZES[k] * outputs).step_by(5) {
@@ -169,7 +136,7 @@ fn losses_and_gradients_are_those_of_the_formula() {
                 for (part, at) in [at, at % outputs].into_iter().enumerate() {
                     let expected = slope(|step| {
                         layers[k][part][at] += step;
-                        let loss = reference(&layers, &given, &ancestors, &seen);
+                        let (_, loss) = reference(&layers, &given, &trace.ancestors, (&seen, &pulls));
                         layers[k][part][at] -= step;
                         loss
                     });
@@ -180,7 +147,7 @@ fn losses_and_gradients_are_those_of_the_formula() {
         for at in (0..seen.len()).step_by(3) {
             let expected = slope(|step| {
                 seen[at] += step;
-                let loss = reference(&layers, &given, &ancestors, &seen);
+                let (_, loss) = reference(&layers, &given, &trace.ancestors, (&seen, &pulls));
                 seen[at] -= step;
                 loss
             });
@@ -189,37 +156,40 @@ fn losses_and_gradients_are_those_of_the_formula() {
     }
 }
 
+/// Weights are l / Σ l, and particles are drawn by them.
+#[test]
+fn weights_and_ancestors_follow_from_likelihoods() {
+    let (_, net) = network();
+    let given = Given::new(11, padded(SIZES[2]));
+    let (trace, ..) = there_and_back(&net, &given, &[0.0; 11 * COUNT]);
+    for (t, logs) in trace.log_likelihoods.chunks_exact(COUNT).enumerate() {
+        let whole: f32 = logs.iter().map(|log| log.exp()).sum();
+        let weights = &trace.weights[t * COUNT..][..COUNT];
+        weights.iter().zip(logs).for_each(|(&w, log)| assert_close(w, f64::from(log.exp() / whole)));
+        let next = trace.ancestors.get((t + 1) * COUNT..(t + 2) * COUNT).unwrap_or_default();
+        for (i, &ancestor) in next.iter().enumerate() {
+            let marker = (i as f32 + given.offsets[t + 1]) / COUNT as f32;
+            let below: f32 = weights[..ancestor as usize].iter().sum();
+            assert!(below <= marker + 1e-6 && marker <= below + weights[ancestor as usize] + 1e-6);
+        }
+    }
+}
+
 /// A memory that has seen another sequence leaves no trace.
 #[test]
 fn the_same_bytes_again() {
     let (_, net) = network();
-    let run = |memory: &mut ScanMemory, steps: usize| {
+    let run = |memory: &mut TraceMemory, steps: usize| {
         let given = Given::new(steps, padded(SIZES[2]));
-        let (mut sum, mut by_seen) = Default::default();
-        let sinks = (&mut sum, &mut by_seen);
-        let losses = net.scan(Cpu::best(), (&MOTION, &OBJECTIVE), &given.sequence(), memory, sinks);
-        format!("{losses:?} {sum:?} {by_seen:?}")
+        let (mut trace, mut by_seen, mut sum) = <(Trace, Vec<f32>, MlpGradient)>::default();
+        net.follow(Cpu::best(), (&MOTION, First::Moves), &given.sequence(), memory, &mut trace);
+        let (pulls, sinks) = (numbers(steps * COUNT, 33), (&mut sum, &mut by_seen));
+        net.go_back(Cpu::best(), (&trace, &pulls, &given.seen), memory, sinks);
+        (trace, sum, by_seen)
     };
-    let mut used = ScanMemory::default();
+    let mut used = TraceMemory::default();
     run(&mut used, 11);
-    assert_eq!(run(&mut used, 5), run(&mut ScanMemory::default(), 5));
-}
-
-/// There and back: the same particles, and with the same pulls the same derivatives, bit for bit.
-#[test]
-fn a_trace_leads_back_as_a_scan_does() {
-    let (_, net) = network();
-    let given = Given::new(11, padded(SIZES[2]));
-    let one_block = Objective { block: 11, ..OBJECTIVE };
-    let (mut memory, mut sum, mut by_seen) = <(ScanMemory, MlpGradient, Vec<f32>)>::default();
-    let rules = (&MOTION, &one_block);
-    net.scan(Cpu::best(), rules, &given.sequence(), &mut memory, (&mut sum, &mut by_seen));
-    let (mut room, mut trace, mut sum_again, mut by_again) = Default::default();
-    net.follow(Cpu::best(), (&MOTION, First::Moves), &given.sequence(), &mut room, &mut trace);
-    assert_eq!(trace.ancestors, memory.block.ancestors().concat());
-    let way = (&trace, &memory.block.pulls()[..], &given.seen[..]);
-    net.go_back(Cpu::best(), way, &mut room, (&mut sum_again, &mut by_again));
-    assert_eq!((sum_again, by_again), (sum, by_seen));
+    assert_eq!(run(&mut used, 5), run(&mut TraceMemory::default(), 5));
 }
 
 /// Where the first step stays, it is the first belief.

@@ -3,7 +3,7 @@
 //! For objectives that need the whole sequence before they know any derivative. Layers are computed a second time on
 //! the way back, step by step, instead of being remembered: a step's stay in the caches, a sequence's would not.
 
-use super::block::{Gains, Step};
+use super::step::Step;
 use super::{Belief, Motion, PoseNet, Sequence};
 use crate::Cpu;
 use crate::mlp::MlpGradient;
@@ -26,7 +26,6 @@ pub struct Trace {
 pub struct TraceMemory {
     belief: Belief,
     step: Step,
-    by_features: Vec<f32>,
 }
 
 /// How the first step is treated.
@@ -56,10 +55,10 @@ impl Trace {
 }
 
 impl PoseNet {
-    /// Filters a sequence and writes down all of it. Labels are not looked at.
+    /// Filters a sequence and writes down all of it.
     ///
     /// # Panics
-    /// As [`PoseNet::scan`].
+    /// If the parts of the sequence have not T steps and N particles.
     pub fn follow(
         &self,
         cpu: Cpu,
@@ -71,7 +70,7 @@ impl PoseNet {
         sequence.check();
         trace.clear();
         let (width, count) = (self.layers.width(), sequence.first.len());
-        let TraceMemory { belief, step, .. } = memory;
+        let TraceMemory { belief, step } = memory;
         belief.start(sequence.first);
         for (t, action) in sequence.actions.iter().enumerate() {
             let stays = t == 0 && begin == First::Stays;
@@ -82,7 +81,7 @@ impl PoseNet {
             }
             step.weigh(self, cpu, belief, &sequence.seen[t * width..][..width]);
             if !stays {
-                step.give_weights(belief);
+                belief.reweight(step.likelihoods());
             }
             trace.note(belief, step);
         }
@@ -100,7 +99,7 @@ impl PoseNet {
         (sum, by_seen): (&mut MlpGradient, &mut Vec<f32>),
     ) {
         assert_eq!(pulls.len(), trace.log_likelihoods.len(), "a derivative for each log l");
-        let TraceMemory { belief, step, by_features } = memory;
+        let TraceMemory { belief, step } = memory;
         let (width, count) = (self.layers.width(), belief.weights.len());
         by_seen.clear();
         by_seen.resize(seen.len(), 0.0);
@@ -112,8 +111,7 @@ impl PoseNet {
             }
             belief.stand(std::array::from_fn(|k| &trace.poses[k][t * count..][..count]));
             step.weigh(self, cpu, belief, seen);
-            step.pull(pulls);
-            step.backward(self, cpu, seen, by_features, &mut Gains { sum: &mut *sum, by_seen });
+            step.backward(self, cpu, (seen, pulls), (&mut *sum, by_seen));
         }
     }
 }

@@ -68,7 +68,6 @@ struct Data {
     masks: Vec<f32>,
     triples: Vec<[f32; 3]>,
     offsets: Vec<f32>,
-    labels: Vec<Option<[f32; 3]>>,
 }
 
 impl Data {
@@ -81,92 +80,101 @@ impl Data {
             masks: masks.map(|x| if x > 0.0 { 2.0 } else { 0.0 }).collect(),
             triples: flat.chunks_exact(3).map(|x| [10.0 * x[0], 10.0 * x[1], x[2]]).collect(),
             offsets: vec![0.5; steps],
-            labels: (0..steps).map(|t| (t % 2 == 0).then_some([3.0, -2.0, 0.5])).collect(),
         }
     }
 
     fn lesson(&self) -> Lesson<'_> {
         let (steps, noise) = (self.offsets.len(), &self.triples[..]);
-        let Self { triples, offsets, labels, .. } = self;
+        let Self { triples, offsets, .. } = self;
         let (first, actions) = (&triples[..COUNT], &triples[..steps]);
-        let sequence = Sequence { first, actions, noise, offsets, labels, seen: &[] };
+        let sequence = Sequence { first, actions, noise, offsets, seen: &[] };
         Lesson { images: &self.images, masks: Some(&self.masks), sequence }
     }
 }
 
-fn course() -> Course {
-    let objective = crate::scan::Objective { block: 3, kernel: [8.0, 8.0, 0.7], labels: 0.3, paths: 0.05 };
-    Course { motion: Motion { side: 1.0, noise: [2.0, 2.0, 0.2] }, objective, reconstruction: 0.01 }
+const PATH: Path =
+    Path { motion: Motion { side: 1.0, noise: [2.0, 2.0, 0.2] }, first: First::Stays, reconstruction: 0.01 };
+
+/// Pulls at all log l with numbers times a strength, and says what that comes to.
+struct Strength(f32);
+
+impl Teacher for Strength {
+    fn teach(&self, lesson: usize, trace: &Trace, pulls: &mut [f32]) -> Figures {
+        let strengths = numbers(pulls.len(), 500 + lesson as u64).into_iter().map(|x| self.0 * x);
+        pulls.iter_mut().zip(strengths).for_each(|(pull, strength)| *pull = strength);
+        let terms = pulls.iter().zip(&trace.log_likelihoods).map(|(pull, log)| f64::from(pull * log));
+        [terms.sum(), trace.weights.len() as f64, 0.0]
+    }
 }
 
-fn value(outcome: &Outcome, course: &Course) -> f64 {
-    let (labels, paths) = (f64::from(course.objective.labels), f64::from(course.objective.paths));
-    let pixels = f64::from(course.reconstruction) * outcome.reconstruction;
-    labels * outcome.losses.labels - paths * outcome.losses.paths + pixels
+fn learn(
+    nets: &Networks,
+    data: &[Data],
+    (strength, reconstruction): (f32, f32),
+    shop: &mut Workshop,
+) -> (Figures, f64, Gradient) {
+    let lessons: Vec<Lesson> = data.iter().map(Data::lesson).collect();
+    // Another mask than the filter's.
+    let masks: Vec<Option<&[f32]>> = data.iter().rev().map(|data| Some(&data.masks[..])).collect();
+    let path = Path { reconstruction, ..PATH };
+    nets.learn_from(Cpu::best(), &path, (&lessons, &masks), &Strength(strength), shop)
+}
+
+fn data(count: u64, steps: usize) -> Vec<Data> {
+    (0..count).map(|k| Data::new(steps, 50 + 10 * k)).collect()
 }
 
 /// One step each, so that no ancestor changes with the weights. Over ± 2⁻¹³ bends and rounding make some 2e-4 of the
 /// difference; over 2⁻¹⁰ bends make 1 %.
 #[test]
 fn the_gradient_of_all_networks() {
-    let (data, course): (Vec<Data>, _) = ((0..5).map(|k| Data::new(1, 50 + 10 * k)).collect(), course());
-    let lessons: Vec<Lesson> = data.iter().map(Data::lesson).collect();
-    let learn = |step: f32| networks(step).learn(Cpu::best(), &course, &lessons, &mut Workshop::default());
+    let data = data(5, 1);
+    let value = |step: f32| {
+        let (said, pixels, _) = learn(&networks(step), &data, (0.1, 0.01), &mut Workshop::default());
+        said[0] + 0.01 * pixels
+    };
     let step = 2.0_f32.powi(-13);
-    let expected =
-        (value(&learn(step).0, &course) - value(&learn(-step).0, &course)) / (2.0 * f64::from(step));
-    let found = along(&networks(0.0), &learn(0.0).1);
+    let expected = (value(step) - value(-step)) / (2.0 * f64::from(step));
+    let (_, _, gradient) = learn(&networks(0.0), &data, (0.1, 0.01), &mut Workshop::default());
+    let found = along(&networks(0.0), &gradient);
     assert!((found / expected - 1.0).abs() < 0.002, "{found}, not {expected}");
 }
 
 /// A batch is its lessons; a workshop used before leaves no trace; threads make no difference.
 #[test]
 fn the_same_bytes_again() {
-    let (nets, course) = (networks(0.0), course());
-    let data: Vec<Data> = (0..19).map(|k| Data::new(7, 50 + 10 * k)).collect();
-    let lessons: Vec<Lesson> = data.iter().map(Data::lesson).collect();
-    let mut shop = Workshop::default();
-    let once = nets.learn(Cpu::best(), &course, &lessons, &mut shop);
+    let (nets, data, mut shop) = (networks(0.0), data(19, 7), Workshop::default());
+    let once = learn(&nets, &data, (0.1, 0.01), &mut shop);
+    assert_eq!(once.0[1], (19 * 7 * COUNT) as f64);
     for threads in [1, 2, 3] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        assert_eq!(pool.install(|| nets.learn(Cpu::best(), &course, &lessons, &mut shop)), once);
+        assert_eq!(pool.install(|| learn(&nets, &data, (0.1, 0.01), &mut shop)), once);
     }
-    let alone = |lesson: &Lesson| {
-        let lesson = std::slice::from_ref(lesson);
-        value(&nets.learn(Cpu::best(), &course, lesson, &mut Workshop::default()).0, &course)
-    };
-    let (sum, whole) = (lessons.iter().map(alone).sum::<f64>(), value(&once.0, &course));
-    assert!((sum / whole - 1.0).abs() < 1e-9, "{sum} {whole}");
+    assert_eq!(
+        learn(&nets, &data[..5], (0.1, 0.01), &mut shop),
+        learn(&nets, &data[..5], (0.1, 0.01), &mut Workshop::default())
+    );
 }
 
-/// Nothing pulls, or everything does alike.
-struct Same(f32);
-
-impl Teacher for Same {
-    fn teach(&self, _: usize, trace: &crate::scan::Trace, pulls: &mut [f32]) -> Figures {
-        pulls.fill(self.0);
-        [trace.weights.len() as f64, 0.0, 0.0]
-    }
-}
-
-/// A batch that teaches nothing has a gradient of zeros, whether the workshop is new or has been used; and what was
-/// taught before leaves no trace.
+/// A batch that teaches nothing has a gradient of zeros for all weights, whether the workshop is new or was used.
 #[test]
 fn nothing_taught_is_zeros() {
-    let nets = networks(0.0);
-    let data: Vec<Data> = (0..11).map(|k| Data::new(7, 50 + 10 * k)).collect();
-    let lessons: Vec<Lesson> = data.iter().map(Data::lesson).collect();
-    let masks: Vec<Option<&[f32]>> = data.iter().map(|data| Some(&data.masks[..])).collect();
-    let path = Path { motion: course().motion, first: crate::scan::First::Stays, reconstruction: 0.0 };
-    let learn = |pull: f32, shop: &mut TracedWorkshop| {
-        nets.learn_from(Cpu::best(), &path, (&lessons, &masks), &Same(pull), shop)
-    };
-    let mut used = TracedWorkshop::default();
-    let some = learn(0.1, &mut used);
-    assert_eq!(some.0[0], (11 * 7 * COUNT) as f64);
-    let none = learn(0.0, &mut used);
-    assert_eq!(none, learn(0.0, &mut TracedWorkshop::default()));
+    let (nets, data, mut used) = (networks(0.0), data(11, 7), Workshop::default());
+    let some = learn(&nets, &data, (0.1, 0.0), &mut used);
+    let none = learn(&nets, &data, (0.0, 0.0), &mut used);
+    assert_eq!(none, learn(&nets, &data, (0.0, 0.0), &mut Workshop::default()));
     assert!(none.2.poses.iter().all(|layer| layer.weight.iter().all(|&by| by == 0.0)));
     assert_eq!(none.2.poses.iter().map(|layer| layer.weight.len()).sum::<usize>(), 4 * 16 + 10 * 32);
-    assert_eq!(some, learn(0.1, &mut used));
+    assert_eq!(some, learn(&nets, &data, (0.1, 0.0), &mut used));
+}
+
+/// Following alone finds the way that a training step takes.
+#[test]
+fn following_is_the_same_way() {
+    let (nets, data) = (networks(0.0), data(3, 7));
+    let lessons: Vec<Lesson> = data.iter().map(Data::lesson).collect();
+    let traces = nets.follow(Cpu::best(), &PATH, &lessons);
+    let said = |k: usize| Strength(0.1).teach(k, &traces[k], &mut vec![0.0; 7 * COUNT])[0];
+    let (expected, ..) = learn(&nets, &data, (0.1, 0.0), &mut Workshop::default());
+    assert!((said(0) + said(1) + said(2) - expected[0]).abs() < 1e-12);
 }

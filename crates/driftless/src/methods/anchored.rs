@@ -6,7 +6,6 @@
 //! filter is to believe in is calibrated on whole trajectories that the network has not seen.
 
 mod calibration;
-mod cloud;
 mod contrast;
 mod noise;
 mod paths;

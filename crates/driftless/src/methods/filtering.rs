@@ -1,5 +1,6 @@
 //! A filter that learns from losses over whole rollouts, and tracks.
 
+use super::cloud::Cloud;
 use super::learner::Learner;
 use super::recorder::Recorder;
 use super::tracking::{episodes_at_once, in_batches, poses};
@@ -16,7 +17,6 @@ use crate::prior::Prior;
 use burn::tensor::{DType, Device, Tensor};
 use driftless_world::evaluation::{Particle, Track};
 use driftless_world::labels::Lesson;
-use driftless_world::pose::Pose;
 use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
 
@@ -95,8 +95,8 @@ where
 
 /// What was believed of one sequence.
 fn written((mut recorder, beliefs): (Recorder, Vec<Believed>)) -> Track {
-    for Believed { cloud, mean, log_evidence } in beliefs {
-        recorder.step(cloud, mean, log_evidence);
+    for Believed { cloud, log_evidence } in beliefs {
+        recorder.step(cloud.particles(), cloud.mean(), log_evidence);
     }
     recorder.track()
 }
@@ -158,8 +158,7 @@ pub(super) trait ByHand<M: Model>: Send {
 
 /// The belief of a step, and the log evidence of what was seen.
 pub(super) struct Believed {
-    pub cloud: Vec<Particle>,
-    pub mean: Pose,
+    pub cloud: Cloud,
     pub log_evidence: f64,
 }
 

@@ -28,6 +28,8 @@ type Learned = StateSpace<GaussianMotion<ActionTransformer>, Match>;
 
 /// Standard deviations of the process noise, in units of the maze and radians.
 pub const PROCESS_NOISE: [f64; 3] = [20.0, 20.0, 0.5];
+/// σ of the kernels on particles, in step sizes.
+const BANDWIDTH: f64 = 0.2;
 /// Steps in a block, L; a shorter sequence is one block.
 pub const BLOCK: usize = 20;
 
@@ -108,7 +110,7 @@ impl Choices {
         let scale = scales.step_size.to_vec();
         if self.labels > 0.0 && self.kernel_density {
             let over = LabelMean::Share(experiment.labels);
-            parts.push((self.labels, Box::new(KernelDensity { scale, bandwidth: 0.2, over })));
+            parts.push((self.labels, Box::new(KernelDensity { scale, bandwidth: BANDWIDTH, over })));
         } else if self.labels > 0.0 {
             parts.push((self.labels, Box::new(SquaredError { scale, over: LabelMean::Known })));
         }

@@ -34,12 +34,15 @@ impl KernelDensity {
     }
 }
 
+/// What is added to densities, so that they have a logarithm.
+pub(crate) const LEAST_DENSITY: f64 = 1e-16;
+
 /// 1e-16 + Σ w N(d; 0, σ²), [B, N] → [B, 1].
 fn mixture(weights: Tensor<2>, squared_distances: Tensor<2>, bandwidth: f64) -> Tensor<2> {
     // A product, because Burn 0.22 differentiates a division by a number in 32 bits.
     let peak = 1.0 / (TAU.sqrt() * bandwidth);
     let kernel = (squared_distances * (-0.5 / (bandwidth * bandwidth))).exp() * peak;
-    (weights * kernel).sum_dim(1) + 1e-16
+    (weights * kernel).sum_dim(1) + LEAST_DENSITY
 }
 
 impl<M: Model> Objective<M> for KernelDensity {

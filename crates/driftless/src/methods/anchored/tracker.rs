@@ -1,7 +1,7 @@
 //! The filter of deployment: many particles at first, drawn from a map of poses, and again when lost.
 
-use super::cloud::Cloud;
 use super::paths::normalised;
+use crate::methods::cloud::Cloud;
 use crate::resample::by_markers;
 use crate::smooth::chain::{Dynamics, Odometry};
 use driftless_world::random::Random;

@@ -3,7 +3,7 @@
 use super::{AnchoredEm, actions, pose, sight};
 use crate::error::{Error, Result};
 use crate::learn::Tracking;
-use crate::methods::anchored::cloud::Cloud;
+use crate::methods::cloud::Cloud;
 use crate::methods::recorder::Recorder;
 use driftless_world::evaluation::Track;
 use driftless_world::labels::LabelBudget;

@@ -7,6 +7,7 @@
 use super::{Choices, Given, PROCESS_NOISE};
 use crate::error::Result;
 use crate::learn::Experiment;
+use crate::methods::cloud::Cloud;
 use crate::methods::filtering::{Believed, ByHand, Course, LossByHand};
 use crate::methods::updates::Figures;
 use crate::model::{Measurement, Model};
@@ -16,10 +17,9 @@ use crate::ops::Matched;
 use burn::tensor::Tensor;
 use driftless_kernels::Cpu;
 use driftless_kernels::scan::{First, Motion, Trace};
-use driftless_kernels::training::{Networks, Path, TracedWorkshop};
-use driftless_world::evaluation::Particle;
+use driftless_kernels::training::{Networks, Path, Workshop};
 use driftless_world::labels::Lesson;
-use driftless_world::pose::{Pose, wrap};
+use driftless_world::pose::wrap;
 use material::Material;
 use released::{Released, Weights};
 
@@ -43,7 +43,7 @@ impl Material {
         nets: &Networks,
         choices: &Choices,
         weights: &Weights,
-        shop: &mut TracedWorkshop,
+        shop: &mut Workshop,
     ) -> LossByHand {
         let [sequences, steps, _] = self.sizes;
         let lessons = self.lessons(nets);
@@ -51,7 +51,7 @@ impl Material {
             (0..sequences).map(|k| self.mask(1, k, steps * nets.eyes.mask())).collect();
         let all = self.images.len() as f64;
         let path = Path { reconstruction: (choices.reconstruction / all) as f32, ..PATH };
-        let teacher = Released { weights, lessons: &lessons };
+        let teacher = Released { weights, material: self };
         let (said, squares, gradient) =
             nets.learn_from(Cpu::best(), &path, (&lessons, &second), &teacher, shop);
         let [density, q, effective] = said;
@@ -79,18 +79,14 @@ impl Material {
 
 fn believed(trace: &Trace, t: usize, count: usize) -> Believed {
     let own = t * count..(t + 1) * count;
-    let number = |column: &[f32], i: usize| f64::from(column[i]);
-    let [x, y, heading, cosine, sine] = &trace.poses;
-    let pose = |i: usize| Pose::new(number(x, i), number(y, i), wrap(number(heading, i)));
-    let particle = |i: usize| Particle { pose: pose(i), weight: number(&trace.weights, i) };
-    let mean =
-        |column: &[f32]| own.clone().map(|i| number(&trace.weights, i) * number(column, i)).sum::<f64>();
-    let likelihood: f64 = own.clone().map(|i| number(&trace.log_likelihoods, i).exp()).sum();
+    let [x, y, heading, ..] = trace.poses.each_ref().map(|column| &column[own.clone()]);
+    let pose = |i: usize| [f64::from(x[i]), f64::from(y[i]), wrap(f64::from(heading[i]))];
+    let weights = trace.weights[own.clone()].iter().map(|&weight| f64::from(weight));
+    let likelihood: f64 = trace.log_likelihoods[own.clone()].iter().map(|&log| f64::from(log).exp()).sum();
     Believed {
-        mean: Pose::new(mean(x), mean(y), mean(sine).atan2(mean(cosine))),
+        cloud: Cloud { weights: weights.collect(), poses: (0..count).map(pose).collect() },
         // All particles had the same weight before they were seen; the first are not weighted.
         log_evidence: if t == 0 { 0.0 } else { (likelihood / count as f64).ln() },
-        cloud: own.clone().map(particle).collect(),
     }
 }
 
@@ -98,7 +94,7 @@ fn believed(trace: &Trace, t: usize, count: usize) -> Believed {
 struct Hand<M> {
     choices: Choices,
     experiment: Experiment,
-    shop: TracedWorkshop,
+    shop: Workshop,
     networks: fn(&M) -> Matched<'_>,
 }
 
@@ -147,7 +143,7 @@ where
     M::Measurement: Measurement<Observations = Tensor<5>>,
 {
     let released = choices.threshold.is_none() && !choices.learned_motion && choices.kernel_density;
-    let (experiment, shop) = (experiment.clone(), TracedWorkshop::default());
+    let (experiment, shop) = (experiment.clone(), Workshop::default());
     released.then(|| Box::new(Hand { choices, experiment, shop, networks }) as Box<dyn ByHand<M>>)
 }
 

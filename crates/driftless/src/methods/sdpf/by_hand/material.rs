@@ -63,6 +63,18 @@ impl Material {
         })
     }
 
+    /// Known poses of one sequence.
+    pub(super) fn labels(&self, k: usize) -> &[Option<[f32; 3]>] {
+        let [_, steps, _] = self.sizes;
+        &self.labels[k * steps..][..steps]
+    }
+
+    /// Noise of one sequence, step after step.
+    pub(super) fn noise(&self, k: usize) -> &[[f32; 3]] {
+        let [_, steps, count] = self.sizes;
+        &self.noise[k * steps * count..][..steps * count]
+    }
+
     /// Masks of one sequence, of so many numbers.
     pub(super) fn mask(&self, number: usize, k: usize, size: usize) -> Option<&[f32]> {
         self.masks[number].as_ref().map(|masks| &masks[k * size..][..size])
@@ -78,9 +90,8 @@ impl Material {
             sequence: Sequence {
                 first: &self.first[k * count..][..count],
                 actions: &self.actions[k * steps..][..steps],
-                noise: &self.noise[k * steps * count..][..steps * count],
+                noise: self.noise(k),
                 offsets: &self.offsets[k * steps..][..steps],
-                labels: &self.labels[k * steps..][..steps],
                 seen: &[],
             },
         };

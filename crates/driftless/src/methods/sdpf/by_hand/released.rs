@@ -1,10 +1,11 @@
 //! Kernel density and Q of the released code, and what they pull at.
 
-use super::super::{BLOCK, Choices, PROCESS_NOISE, prior};
+use super::super::{BANDWIDTH, Choices, PROCESS_NOISE};
+use super::Material;
 use crate::learn::{Experiment, Scales};
-use crate::prior::Prior;
+use crate::objective::{BlockStart, LEAST_DENSITY};
 use driftless_kernels::scan::Trace;
-use driftless_kernels::training::{Figures, Lesson, Teacher};
+use driftless_kernels::training::{Figures, Teacher};
 use driftless_world::pose::wrap;
 use std::f64::consts::TAU;
 
@@ -24,21 +25,16 @@ pub(super) struct Weights {
     start: f64,
 }
 
-/// σ of kernels, in step sizes.
-const BANDWIDTH: f64 = 0.2;
-/// What is added to densities.
-const LEAST: f64 = 1e-16;
-
 impl Weights {
     pub(super) fn of(choices: &Choices, experiment: &Experiment, scales: &Scales, sizes: [usize; 3]) -> Self {
         let [sequences, steps, _] = sizes;
         let share = sequences as f64 * steps as f64 * experiment.labels;
-        let block = BLOCK.min(steps);
-        let blocks = steps / block;
-        let volume: f64 = match prior(scales) {
-            Prior::Uniform { low, high } => low.iter().zip(high).map(|(low, high)| (high - low).ln()).sum(),
-            Prior::Normal { .. } => 0.0,
+        let law = choices.pseudo_likelihood(scales);
+        let BlockStart::Carried(start) = law.start else {
+            unreachable!("the released code carries blocks on")
         };
+        let block = law.block.min(steps);
+        let blocks = steps / block;
         Self {
             kernel: scales.step_size.map(|size| BANDWIDTH * size),
             peak: 1.0 / (TAU.sqrt() * BANDWIDTH),
@@ -46,7 +42,7 @@ impl Weights {
             blocks,
             block,
             paths: [(sequences * blocks) as f64, choices.paths],
-            start: -volume,
+            start,
         }
     }
 }
@@ -54,30 +50,29 @@ impl Weights {
 /// What the released code teaches by its labels and paths.
 pub(super) struct Released<'a> {
     pub weights: &'a Weights,
-    pub lessons: &'a [Lesson<'a>],
+    pub material: &'a Material,
 }
 
 impl Teacher for Released<'_> {
     /// The mean -log density, the mean -Q, and the sum of effective sample sizes.
     fn teach(&self, lesson: usize, trace: &Trace, pulls: &mut [f32]) -> Figures {
-        let sequence = &self.lessons[lesson].sequence;
-        let count = sequence.first.len();
+        let ([_, steps, count], labels) = (self.material.sizes, self.material.labels(lesson));
         // Derivatives by log w of each step, which pulls are made of in the end.
         let mut by_weights = vec![0.0; pulls.len()];
         let weights = |t: usize| &trace.weights[t * count..][..count];
         let mut density = 0.0;
-        for (t, label) in sequence.labels.iter().enumerate() {
+        for (t, label) in labels.iter().enumerate() {
             if let Some(label) = label {
                 density += self.label(trace, t * count..(t + 1) * count, label, &mut by_weights);
             }
         }
         let q = if self.weights.paths[1] > 0.0 {
-            self.paths(sequence.noise, trace, count, &mut by_weights, pulls)
+            self.paths(self.material.noise(lesson), trace, count, &mut by_weights, pulls)
         } else {
             0.0
         };
         // log w = log l - log Σ l: ∂ / ∂ log l = ∂ / ∂ log w - w Σ ∂ / ∂ log w. The first step weighs nothing.
-        for t in 1..sequence.labels.len() {
+        for t in 1..steps {
             let by = &by_weights[t * count..][..count];
             let sum: f64 = by.iter().sum();
             let own = pulls[t * count..][..count].iter_mut();
@@ -86,7 +81,7 @@ impl Teacher for Released<'_> {
                 .for_each(|((pull, by), &w)| *pull += (by - f64::from(w) * sum) as f32);
         }
         let size = |t: usize| 1.0 / weights(t).iter().map(|&w| f64::from(w).powi(2)).sum::<f64>();
-        let sizes = (0..sequence.labels.len()).map(size).sum();
+        let sizes = (0..steps).map(size).sum();
         [density / self.weights.labels[0], -q / self.weights.paths[0], sizes]
     }
 }
@@ -102,7 +97,7 @@ impl Released<'_> {
             f64::from(trace.weights[i]) * peak * (-0.5 * square).exp()
         };
         let terms: Vec<f64> = at.clone().map(term).collect();
-        let sum = LEAST + terms.iter().sum::<f64>();
+        let sum = LEAST_DENSITY + terms.iter().sum::<f64>();
         for (by, term) in by[at].iter_mut().zip(&terms) {
             *by -= weight / share * term / sum;
         }
