@@ -56,6 +56,11 @@ impl Mlp {
         self.layers[self.layers.len() - 1].width()
     }
 
+    /// Numbers that a forward pass remembers of each row.
+    pub fn results(&self) -> usize {
+        self.layers.iter().map(Layer::width).sum()
+    }
+
     /// From one row of inputs to the next.
     pub fn input_width(&self) -> usize {
         padded(self.layers[0].shape()[0])

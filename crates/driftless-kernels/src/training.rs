@@ -1,8 +1,8 @@
 //! One training step of a filter: images, particles, decoder, forward and backward, sequence by sequence.
 //!
 //! A sequence is followed to its end before the next: its images, particles and gradients stay in the caches, and
-//! nothing of a whole batch is ever stored. The objective is somebody else's, who sees each sequence's trace and says
-//! what pulls at it. Groups of sequences run in parallel; they do not depend on the number of threads, and their
+//! nothing of a whole batch is ever stored. The objective is somebody else's, who sees each sequence's trace, stretch by
+//! stretch, and says what pulls at it. Groups of sequences run in parallel; they do not depend on the number of threads, and their
 //! gradients are added in order.
 
 use crate::Cpu;
@@ -13,6 +13,7 @@ use crate::mlp::MlpGradient;
 use crate::rows::{back_through_units, to_units};
 use crate::scan::{First, Motion, PoseNet, Sequence, Trace, TraceMemory};
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::Mutex;
 
 /// Groups of sequences, at most.
@@ -58,19 +59,34 @@ pub type Figures = [f64; 3];
 
 /// Knows the objective.
 pub trait Teacher: Sync {
-    /// Writes the derivatives of the objective by each log l of a lesson's trace over zeros, and says what it came to.
-    fn teach(&self, lesson: usize, trace: &Trace, pulls: &mut [f32]) -> Figures;
+    /// After how many steps it can say what pulls at them: all of a sequence, unless it knows better.
+    fn stretch(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Writes the derivatives of the objective by each log l of these steps of a lesson over zeros, and says what it
+    /// came to. The trace ends with the last of them.
+    fn teach(&self, lesson: usize, trace: &Trace, steps: Range<usize>, pulls: &mut [f32]) -> Figures;
 }
 
-/// How particles move, and the autoencoder's part.
+/// How particles move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Path {
-    /// Of particles.
+    /// From step to step.
     pub motion: Motion,
     /// What becomes of the first step.
     pub first: First,
-    /// Factor of each squared difference between a pixel and its image's decoded; 0 if nothing is decoded.
-    pub reconstruction: f32,
+}
+
+/// The autoencoder's part, with the factor of each squared difference between a pixel and its image's decoded.
+#[derive(Clone, Copy, Debug)]
+pub enum Decoded<'a> {
+    /// None.
+    Nothing,
+    /// From the features that the filter sees.
+    AsSeen(f32),
+    /// From features through other masks of dropout, one for each lesson.
+    Through(f32, &'a [Option<&'a [f32]>]),
 }
 
 /// Room to work, kept from one batch to the next.
@@ -102,13 +118,12 @@ struct Room {
 }
 
 impl Networks {
-    /// Sums of what the teacher said, of squared differences of pixels, and the gradient of the objective. The
-    /// autoencoder sees images through masks of its own.
+    /// Sums of what the teacher said, of squared differences of pixels, and the gradient of the objective.
     pub fn learn_from(
         &self,
         cpu: Cpu,
         path: &Path,
-        (lessons, masks): (&[Lesson], &[Option<&[f32]>]),
+        (lessons, decoded): (&[Lesson], Decoded),
         teacher: &impl Teacher,
         shop: &mut Workshop,
     ) -> (Figures, f64, Gradient) {
@@ -120,12 +135,13 @@ impl Networks {
             group.gradient.reset(self);
             (group.figures, group.reconstruction) = Default::default();
             for k in number * size..((number + 1) * size).min(lessons.len()) {
-                room.follow(self, cpu, path, &lessons[k]);
-                let said = room.listen(teacher, k);
-                group.figures.iter_mut().zip(said).for_each(|(sum, part)| *sum += part);
-                room.go_back(self, cpu, &lessons[k], group);
-                if path.reconstruction > 0.0 {
-                    room.decode(self, cpu, path.reconstruction, (lessons[k].images, masks[k]), group);
+                room.learn(self, cpu, path, (k, &lessons[k]), teacher, group);
+                if let Decoded::AsSeen(factor) = decoded {
+                    room.decode_seen(self, cpu, factor, lessons[k].images, group);
+                }
+                room.go_back_to_images(self, cpu, lessons[k].masks, group);
+                if let Decoded::Through(factor, masks) = decoded {
+                    room.decode(self, cpu, factor, (lessons[k].images, masks[k]), group);
                 }
             }
             rooms.lock().expect("no thread has panicked").push(room);
@@ -152,26 +168,68 @@ impl Networks {
 }
 
 impl Room {
-    fn follow(&mut self, nets: &Networks, cpu: Cpu, path: &Path, lesson: &Lesson) {
+    /// Encodes all images.
+    fn look(&mut self, nets: &Networks, cpu: Cpu, lesson: &Lesson) {
         nets.eyes.forward(cpu, lesson.images, lesson.masks, &mut self.eyes);
         self.seen.clear();
         self.seen.extend_from_slice(self.eyes.features());
         to_units(cpu, &mut self.seen, nets.eyes.width(), &mut self.lengths);
+    }
+
+    fn follow(&mut self, nets: &Networks, cpu: Cpu, path: &Path, lesson: &Lesson) {
+        self.look(nets, cpu, lesson);
         let sequence = Sequence { seen: &self.seen, ..lesson.sequence };
-        nets.poses.follow(cpu, (&path.motion, path.first), &sequence, &mut self.way, &mut self.trace);
+        let (way, all) = ((&path.motion, path.first), 0..sequence.actions.len());
+        nets.poses.follow(cpu, way, (&sequence, all), &mut self.way, &mut self.trace);
     }
 
-    fn listen(&mut self, teacher: &impl Teacher, number: usize) -> Figures {
-        self.pulls.clear();
-        self.pulls.resize(self.trace.log_likelihoods.len(), 0.0);
-        teacher.teach(number, &self.trace, &mut self.pulls)
+    /// There and back, stretch by stretch; as far as the features of images.
+    fn learn(
+        &mut self,
+        nets: &Networks,
+        cpu: Cpu,
+        path: &Path,
+        (number, lesson): (usize, &Lesson),
+        teacher: &impl Teacher,
+        group: &mut Group,
+    ) {
+        self.look(nets, cpu, lesson);
+        let Self { way, trace, seen, by_seen, pulls, .. } = self;
+        by_seen.clear();
+        by_seen.resize(seen.len(), 0.0);
+        let sequence = Sequence { seen, ..lesson.sequence };
+        let (steps, count) = (sequence.actions.len(), sequence.first.len());
+        let stretch = teacher.stretch().clamp(1, steps.max(1));
+        for start in (0..steps).step_by(stretch) {
+            let steps = start..(start + stretch).min(steps);
+            nets.poses.follow(cpu, (&path.motion, path.first), (&sequence, steps.clone()), way, trace);
+            pulls.clear();
+            pulls.resize(steps.len() * count, 0.0);
+            let said = teacher.teach(number, trace, steps.clone(), pulls);
+            group.figures.iter_mut().zip(said).for_each(|(sum, part)| *sum += part);
+            let sinks = (&mut group.gradient.poses, &mut by_seen[..]);
+            nets.poses.go_back(cpu, (trace, steps, pulls, seen), way, sinks);
+        }
+        back_through_units(cpu, seen, &self.lengths, nets.eyes.width(), by_seen);
     }
 
-    fn go_back(&mut self, nets: &Networks, cpu: Cpu, lesson: &Lesson, group: &mut Group) {
-        let (width, sinks) = (nets.eyes.width(), (&mut group.gradient.poses, &mut self.by_seen));
-        nets.poses.go_back(cpu, (&self.trace, &self.pulls, &self.seen), &mut self.way, sinks);
-        back_through_units(cpu, &self.seen, &self.lengths, width, &mut self.by_seen);
-        nets.eyes.backward(cpu, &mut self.by_seen, lesson.masks, &mut self.eyes, &mut group.gradient.eyes);
+    fn go_back_to_images(&mut self, nets: &Networks, cpu: Cpu, masks: Option<&[f32]>, group: &mut Group) {
+        nets.eyes.backward(cpu, &mut self.by_seen, masks, &mut self.eyes, &mut group.gradient.eyes);
+    }
+
+    /// Decodes the features seen, some at a time, and adds the derivatives by them.
+    fn decode_seen(&mut self, nets: &Networks, cpu: Cpu, factor: f32, images: &[f32], group: &mut Group) {
+        let Self { eyes, decoder, by_seen, by_decoded, .. } = self;
+        let (pixels, stride) = (nets.eyes.pixels(), nets.eyes.width());
+        let parts = eyes.features().chunks(DECODED * stride).zip(by_seen.chunks_mut(DECODED * stride));
+        for ((numbers, by_seen), images) in parts.zip(images.chunks(DECODED * pixels)) {
+            let features = Rows { numbers, stride };
+            nets.decoder.forward(cpu, features, images.len() / pixels, decoder);
+            let sinks = (&mut group.gradient.decoder, &mut *by_decoded);
+            group.reconstruction +=
+                nets.decoder.squared_error(cpu, features, (images, factor), decoder, sinks);
+            by_seen.iter_mut().zip(&*by_decoded).for_each(|(sum, by)| *sum += by);
+        }
     }
 
     /// Encodes once more, decodes, and goes all the way back, some images at a time.

@@ -102,10 +102,11 @@ fn likelihood(layers: &[[Vec<f64>; 2]], pose: &[f64; 3], seen: &[f64]) -> f64 {
 
 /// A trace, and where given pulls lead back to.
 fn there_and_back(net: &PoseNet, given: &Given, pulls: &[f32]) -> (Trace, MlpGradient, Vec<f32>) {
-    let (mut memory, mut trace, mut by_seen) = <(TraceMemory, Trace, Vec<f32>)>::default();
-    net.follow(Cpu::best(), (&MOTION, First::Moves), &given.sequence(), &mut memory, &mut trace);
-    let mut sum = MlpGradient::default();
-    net.go_back(Cpu::best(), (&trace, pulls, &given.seen), &mut memory, (&mut sum, &mut by_seen));
+    let (mut memory, mut trace, mut sum) = <(TraceMemory, Trace, MlpGradient)>::default();
+    let (all, mut by_seen) = (0..given.actions.len(), vec![0.0; given.seen.len()]);
+    let way = (&MOTION, First::Moves);
+    net.follow(Cpu::best(), way, (&given.sequence(), all.clone()), &mut memory, &mut trace);
+    net.go_back(Cpu::best(), (&trace, all, pulls, &given.seen), &mut memory, (&mut sum, &mut by_seen));
     (trace, sum, by_seen)
 }
 
@@ -181,10 +182,11 @@ fn the_same_bytes_again() {
     let (_, net) = network();
     let run = |memory: &mut TraceMemory, steps: usize| {
         let given = Given::new(steps, padded(SIZES[2]));
-        let (mut trace, mut by_seen, mut sum) = <(Trace, Vec<f32>, MlpGradient)>::default();
-        net.follow(Cpu::best(), (&MOTION, First::Moves), &given.sequence(), memory, &mut trace);
-        let (pulls, sinks) = (numbers(steps * COUNT, 33), (&mut sum, &mut by_seen));
-        net.go_back(Cpu::best(), (&trace, &pulls, &given.seen), memory, sinks);
+        let (mut trace, mut sum) = <(Trace, MlpGradient)>::default();
+        let mut by_seen = vec![0.0; given.seen.len()];
+        net.follow(Cpu::best(), (&MOTION, First::Moves), (&given.sequence(), 0..steps), memory, &mut trace);
+        let (pulls, sinks) = (numbers(steps * COUNT, 33), (&mut sum, &mut by_seen[..]));
+        net.go_back(Cpu::best(), (&trace, 0..steps, &pulls, &given.seen), memory, sinks);
         (trace, sum, by_seen)
     };
     let mut used = TraceMemory::default();
@@ -198,7 +200,7 @@ fn a_first_step_can_stay() {
     let (_, net) = network();
     let given = Given::new(3, padded(SIZES[2]));
     let (mut room, mut trace) = Default::default();
-    net.follow(Cpu::best(), (&MOTION, First::Stays), &given.sequence(), &mut room, &mut trace);
+    net.follow(Cpu::best(), (&MOTION, First::Stays), (&given.sequence(), 0..3), &mut room, &mut trace);
     let first: Vec<f32> = given.first.iter().map(|pose| pose[1]).collect();
     assert_eq!(trace.poses[1][..COUNT], first);
     assert_eq!(trace.weights[..COUNT], [1.0 / COUNT as f32; COUNT]);
@@ -206,4 +208,23 @@ fn a_first_step_can_stay() {
     // Equal weights and any offset draw each particle once.
     assert_eq!(trace.ancestors[COUNT..2 * COUNT], [0, 1, 2, 3, 4, 5, 6]);
     assert!(trace.log_likelihoods[..COUNT].iter().any(|&log| log != trace.log_likelihoods[0]));
+}
+
+/// What is too much to be remembered is computed a second time: the same bytes.
+#[test]
+fn forgotten_layers_are_computed_again() {
+    let (_, net) = network();
+    let given = Given::new(4, padded(SIZES[2]));
+    let pulls = numbers(4 * COUNT, 33);
+    let (mut memory, mut trace) = <(TraceMemory, Trace)>::default();
+    let way = (&MOTION, First::Moves);
+    net.follow(Cpu::best(), way, (&given.sequence(), 0..4), &mut memory, &mut trace);
+    let back = |memory: &mut TraceMemory| {
+        let (mut sum, mut by_seen) = (MlpGradient::default(), vec![0.0; given.seen.len()]);
+        net.go_back(Cpu::best(), (&trace, 0..4, &pulls, &given.seen), memory, (&mut sum, &mut by_seen));
+        (sum, by_seen)
+    };
+    let remembered = back(&mut memory);
+    memory.forget();
+    assert_eq!(back(&mut memory), remembered);
 }

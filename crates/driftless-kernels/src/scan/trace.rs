@@ -1,12 +1,17 @@
 //! A filter's way through a sequence, and back again once somebody has said what pulls at its likelihoods.
 //!
-//! For objectives that need the whole sequence before they know any derivative. Layers are computed a second time on
-//! the way back, step by step, instead of being remembered: a step's stay in the caches, a sequence's would not.
+//! By stretches of steps, for an objective may know all derivatives by a stretch at its end, or only at the end of the
+//! whole sequence. The layers of a short stretch are remembered; those of a long one would not stay in the caches, and
+//! are computed a second time on the way back.
 
 use super::step::Step;
 use super::{Belief, Motion, PoseNet, Sequence};
 use crate::Cpu;
 use crate::mlp::MlpGradient;
+use std::ops::Range;
+
+/// Results of layers that are remembered, at most: 4 MB, about what a core has of the last cache.
+const REMEMBERED: usize = 1 << 20;
 
 /// What became of N particles in T steps; numbers of a step side by side.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,7 +30,9 @@ pub struct Trace {
 #[derive(Clone, Debug, Default)]
 pub struct TraceMemory {
     belief: Belief,
-    step: Step,
+    /// Those of the steps `remembered`, and at least one.
+    steps: Vec<Step>,
+    remembered: Range<usize>,
 }
 
 /// How the first step is treated.
@@ -54,30 +61,52 @@ impl Trace {
     }
 }
 
+impl TraceMemory {
+    /// Layers of all steps are to be computed again.
+    #[cfg(test)]
+    pub(super) fn forget(&mut self) {
+        self.remembered = 0..0;
+    }
+
+    /// Room for a stretch of N particles, with results of so many numbers each; for one step if that is too much.
+    fn make_room(&mut self, steps: &Range<usize>, numbers: usize) {
+        let all = steps.len().saturating_mul(numbers) <= REMEMBERED;
+        self.remembered = if all { steps.clone() } else { 0..0 };
+        let needed = self.remembered.len().max(1);
+        self.steps.resize_with(needed.max(self.steps.len()), Step::default);
+    }
+}
+
 impl PoseNet {
-    /// Filters a sequence and writes down all of it.
+    /// Filters a stretch of a sequence and writes down all of it, after what is there of the steps before.
     ///
     /// # Panics
-    /// If the parts of the sequence have not T steps and N particles.
+    /// If the parts of the sequence have not T steps and N particles, or the steps before are missing.
     pub fn follow(
         &self,
         cpu: Cpu,
         (motion, begin): (&Motion, First),
-        sequence: &Sequence,
+        (sequence, steps): (&Sequence, Range<usize>),
         memory: &mut TraceMemory,
         trace: &mut Trace,
     ) {
         sequence.check();
-        trace.clear();
         let (width, count) = (self.layers.width(), sequence.first.len());
-        let TraceMemory { belief, step } = memory;
-        belief.start(sequence.first);
-        for (t, action) in sequence.actions.iter().enumerate() {
+        memory.make_room(&steps, count * self.layers.results());
+        let TraceMemory { belief, steps: room, remembered } = memory;
+        if steps.start == 0 {
+            trace.clear();
+            belief.start(sequence.first);
+        }
+        assert_eq!(trace.weights.len(), steps.start * count, "the steps before");
+        for t in steps {
+            let step = &mut room[if remembered.contains(&t) { t - remembered.start } else { 0 }];
             let stays = t == 0 && begin == First::Stays;
             if stays {
                 belief.are_their_own_ancestors();
             } else {
-                belief.advance(motion, action, &sequence.noise[t * count..][..count], sequence.offsets[t]);
+                let noise = &sequence.noise[t * count..][..count];
+                belief.advance(motion, &sequence.actions[t], noise, sequence.offsets[t]);
             }
             step.weigh(self, cpu, belief, &sequence.seen[t * width..][..width]);
             if !stays {
@@ -87,31 +116,39 @@ impl PoseNet {
         }
     }
 
-    /// Adds the derivatives by all layers, and writes those by the features seen, given those by all log l of a trace.
+    /// Adds the derivatives by all layers, and by the features seen at all steps, given those by all log l of the
+    /// stretch that was followed last.
     ///
     /// # Panics
     /// If there are not as many as log l.
     pub fn go_back(
         &self,
         cpu: Cpu,
-        (trace, pulls, seen): (&Trace, &[f32], &[f32]),
+        (trace, steps, pulls, seen): (&Trace, Range<usize>, &[f32], &[f32]),
         memory: &mut TraceMemory,
-        (sum, by_seen): (&mut MlpGradient, &mut Vec<f32>),
+        (sum, by_seen): (&mut MlpGradient, &mut [f32]),
     ) {
-        assert_eq!(pulls.len(), trace.log_likelihoods.len(), "a derivative for each log l");
-        let TraceMemory { belief, step } = memory;
+        let TraceMemory { belief, steps: room, remembered } = memory;
         let (width, count) = (self.layers.width(), belief.weights.len());
-        by_seen.clear();
-        by_seen.resize(seen.len(), 0.0);
-        let rows = seen.chunks_exact(width).zip(by_seen.chunks_exact_mut(width));
-        for (t, ((seen, by_seen), pulls)) in rows.zip(pulls.chunks_exact(count)).enumerate() {
+        assert_eq!(pulls.len(), steps.len() * count, "a derivative for each log l");
+        let standing = |t: usize| std::array::from_fn(|k| &trace.poses[k][t * count..][..count]);
+        for (t, pulls) in steps.clone().zip(pulls.chunks_exact(count)) {
             // Steps at which nothing pulls teach nothing.
             if pulls.iter().all(|&pull| pull == 0.0) {
                 continue;
             }
-            belief.stand(std::array::from_fn(|k| &trace.poses[k][t * count..][..count]));
-            step.weigh(self, cpu, belief, seen);
-            step.backward(self, cpu, (seen, pulls), (&mut *sum, by_seen));
+            let seen = &seen[t * width..][..width];
+            let step = if remembered.contains(&t) {
+                &mut room[t - remembered.start]
+            } else {
+                belief.stand(standing(t));
+                room[0].weigh(self, cpu, belief, seen);
+                &mut room[0]
+            };
+            step.backward(self, cpu, (seen, pulls), (&mut *sum, &mut by_seen[t * width..][..width]));
+        }
+        if let Some(last) = steps.last() {
+            belief.stand(standing(last));
         }
     }
 }

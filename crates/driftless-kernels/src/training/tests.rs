@@ -92,18 +92,24 @@ impl Data {
     }
 }
 
-const PATH: Path =
-    Path { motion: Motion { side: 1.0, noise: [2.0, 2.0, 0.2] }, first: First::Stays, reconstruction: 0.01 };
+const PATH: Path = Path { motion: Motion { side: 1.0, noise: [2.0, 2.0, 0.2] }, first: First::Stays };
 
-/// Pulls at all log l with numbers times a strength, and says what that comes to.
-struct Strength(f32);
+/// Pulls at all log l with numbers times a strength, and says what that comes to; by stretches.
+struct Strength(f32, usize);
 
 impl Teacher for Strength {
-    fn teach(&self, lesson: usize, trace: &Trace, pulls: &mut [f32]) -> Figures {
-        let strengths = numbers(pulls.len(), 500 + lesson as u64).into_iter().map(|x| self.0 * x);
+    fn stretch(&self) -> usize {
+        self.1
+    }
+
+    fn teach(&self, lesson: usize, trace: &Trace, steps: Range<usize>, pulls: &mut [f32]) -> Figures {
+        assert_eq!(trace.weights.len(), steps.end * COUNT);
+        let all = numbers(7 * COUNT, 500 + lesson as u64);
+        let strengths = all[steps.start * COUNT..].iter().map(|x| self.0 * x);
         pulls.iter_mut().zip(strengths).for_each(|(pull, strength)| *pull = strength);
-        let terms = pulls.iter().zip(&trace.log_likelihoods).map(|(pull, log)| f64::from(pull * log));
-        [terms.sum(), trace.weights.len() as f64, 0.0]
+        let logs = &trace.log_likelihoods[steps.start * COUNT..];
+        let terms = pulls.iter().zip(logs).map(|(pull, log)| f64::from(pull * log));
+        [terms.sum(), pulls.len() as f64, 0.0]
     }
 }
 
@@ -116,8 +122,10 @@ fn learn(
     let lessons: Vec<Lesson> = data.iter().map(Data::lesson).collect();
     // Another mask than the filter's.
     let masks: Vec<Option<&[f32]>> = data.iter().rev().map(|data| Some(&data.masks[..])).collect();
-    let path = Path { reconstruction, ..PATH };
-    nets.learn_from(Cpu::best(), &path, (&lessons, &masks), &Strength(strength), shop)
+    let decoded =
+        if reconstruction > 0.0 { Decoded::Through(reconstruction, &masks) } else { Decoded::Nothing };
+    let teacher = Strength(strength, usize::MAX);
+    nets.learn_from(Cpu::best(), &PATH, (&lessons, decoded), &teacher, shop)
 }
 
 fn data(count: u64, steps: usize) -> Vec<Data> {
@@ -174,7 +182,53 @@ fn following_is_the_same_way() {
     let (nets, data) = (networks(0.0), data(3, 7));
     let lessons: Vec<Lesson> = data.iter().map(Data::lesson).collect();
     let traces = nets.follow(Cpu::best(), &PATH, &lessons);
-    let said = |k: usize| Strength(0.1).teach(k, &traces[k], &mut vec![0.0; 7 * COUNT])[0];
+    let said = |k: usize| Strength(0.1, 9).teach(k, &traces[k], 0..7, &mut vec![0.0; 7 * COUNT])[0];
     let (expected, ..) = learn(&nets, &data, (0.1, 0.0), &mut Workshop::default());
     assert!((said(0) + said(1) + said(2) - expected[0]).abs() < 1e-12);
+}
+
+/// Largest difference between two gradients of the encoders, as a share of the largest number.
+fn apart(a: &Gradient, b: &Gradient) -> f32 {
+    let all = |g: &Gradient| -> Vec<f32> {
+        let layers = g.eyes.convs.iter().chain([&g.eyes.dense]).chain(&g.poses).chain([&g.decoder.dense]);
+        layers.chain(&g.decoder.deconvs).flat_map(|layer| [&layer.weight[..], &layer.bias].concat()).collect()
+    };
+    let (a, b) = (all(a), all(b));
+    let most = a.iter().fold(0.0, |most: f32, x| most.max(x.abs()));
+    a.iter().zip(&b).fold(0.0, |most: f32, (a, b)| most.max((a - b).abs())) / most
+}
+
+/// Stretches of any length lead to the same way and gradient; sums in another order differ by rounding, some 1e-6.
+#[test]
+fn stretches_make_no_difference() {
+    let (nets, data) = (networks(0.0), data(3, 7));
+    let lessons: Vec<Lesson> = data.iter().map(Data::lesson).collect();
+    let by = |stretch: usize| {
+        let teacher = Strength(0.1, stretch);
+        nets.learn_from(Cpu::best(), &PATH, (&lessons, Decoded::Nothing), &teacher, &mut Workshop::default())
+    };
+    let whole = by(usize::MAX);
+    for stretch in [0, 1, 3, 7, 8] {
+        let (said, _, gradient) = by(stretch);
+        assert!((said[0] - whole.0[0]).abs() < 1e-9 && said[1] == whole.0[1], "{said:?}");
+        let error = apart(&whole.2, &gradient);
+        assert!(error < 1e-5, "stretches of {stretch}: {error}");
+    }
+}
+
+/// Decoding what the filter sees is decoding through the filter's own masks.
+#[test]
+fn features_are_decoded_once_or_twice() {
+    let (nets, data) = (networks(0.0), data(3, 7));
+    let lessons: Vec<Lesson> = data.iter().map(Data::lesson).collect();
+    let masks: Vec<Option<&[f32]>> = lessons.iter().map(|lesson| lesson.masks).collect();
+    let teacher = Strength(0.1, usize::MAX);
+    let by = |decoded| {
+        nets.learn_from(Cpu::best(), &PATH, (&lessons, decoded), &teacher, &mut Workshop::default())
+    };
+    let (once, twice) = (by(Decoded::AsSeen(0.01)), by(Decoded::Through(0.01, &masks)));
+    assert_eq!((once.0, once.1), (twice.0, twice.1));
+    let error = apart(&once.2, &twice.2);
+    assert!(error < 1e-5, "{error}");
+    assert!(apart(&once.2, &by(Decoded::Nothing).2) > 0.01, "decoding counts");
 }

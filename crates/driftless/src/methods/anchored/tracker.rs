@@ -73,7 +73,8 @@ impl Tracker<'_> {
             let (everywhere, evidence) = (view.everywhere(t, self.temper), log_sum(&logs));
             lost = lost_now(lost, evidence, everywhere);
             let share = if self.recovers { lost.min(MOST_NEW) } else { 0.0 };
-            let new = (share * logs.len() as f64).round() as usize;
+            // As if drawn among the first particles: few could not be in all places that look alike.
+            let new = (share * self.wanted(f64::INFINITY) as f64).round() as usize;
             if new > 0 {
                 // Drawn in proportion to the likelihood, all newcomers weigh the same.
                 for log in &mut logs {

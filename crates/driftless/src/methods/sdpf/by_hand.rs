@@ -17,7 +17,7 @@ use crate::ops::Matched;
 use burn::tensor::Tensor;
 use driftless_kernels::Cpu;
 use driftless_kernels::scan::{First, Motion, Trace};
-use driftless_kernels::training::{Networks, Path, Workshop};
+use driftless_kernels::training::{Decoded, Networks, Path, Workshop};
 use driftless_world::labels::Lesson;
 use driftless_world::pose::wrap;
 use material::Material;
@@ -26,14 +26,13 @@ use released::{Released, Weights};
 mod material;
 mod released;
 
-/// Particles move by odometry and noise from the second step on; nothing is decoded.
+/// Particles move by odometry and noise from the second step on.
 const PATH: Path = Path {
     motion: Motion {
         side: -1.0,
         noise: [PROCESS_NOISE[0] as f32, PROCESS_NOISE[1] as f32, PROCESS_NOISE[2] as f32],
     },
     first: First::Stays,
-    reconstruction: 0.0,
 };
 
 impl Material {
@@ -50,10 +49,14 @@ impl Material {
         let second: Vec<Option<&[f32]>> =
             (0..sequences).map(|k| self.mask(1, k, steps * nets.eyes.mask())).collect();
         let all = self.images.len() as f64;
-        let path = Path { reconstruction: (choices.reconstruction / all) as f32, ..PATH };
+        let decoded = if choices.reconstruction > 0.0 {
+            Decoded::Through((choices.reconstruction / all) as f32, &second)
+        } else {
+            Decoded::Nothing
+        };
         let teacher = Released { weights, material: self };
         let (said, squares, gradient) =
-            nets.learn_from(Cpu::best(), &path, (&lessons, &second), &teacher, shop);
+            nets.learn_from(Cpu::best(), &PATH, (&lessons, decoded), &teacher, shop);
         let [density, q, effective] = said;
         let parts = [
             ("kernel density", choices.labels, density),

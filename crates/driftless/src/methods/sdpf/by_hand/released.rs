@@ -8,6 +8,7 @@ use driftless_kernels::scan::Trace;
 use driftless_kernels::training::{Figures, Teacher};
 use driftless_world::pose::wrap;
 use std::f64::consts::TAU;
+use std::ops::Range;
 
 /// Factors of all terms.
 pub(super) struct Weights {
@@ -54,8 +55,9 @@ pub(super) struct Released<'a> {
 }
 
 impl Teacher for Released<'_> {
-    /// The mean -log density, the mean -Q, and the sum of effective sample sizes.
-    fn teach(&self, lesson: usize, trace: &Trace, pulls: &mut [f32]) -> Figures {
+    /// The mean -log density, the mean -Q, and the sum of effective sample sizes; of whole sequences, for Q counts
+    /// descendants at their end.
+    fn teach(&self, lesson: usize, trace: &Trace, _: Range<usize>, pulls: &mut [f32]) -> Figures {
         let ([_, steps, count], labels) = (self.material.sizes, self.material.labels(lesson));
         // Derivatives by log w of each step, which pulls are made of in the end.
         let mut by_weights = vec![0.0; pulls.len()];
@@ -88,7 +90,7 @@ impl Teacher for Released<'_> {
 
 impl Released<'_> {
     /// -log(1e-16 + Σ w k), and its derivatives by log w.
-    fn label(&self, trace: &Trace, at: std::ops::Range<usize>, label: &[f32; 3], by: &mut [f64]) -> f64 {
+    fn label(&self, trace: &Trace, at: Range<usize>, label: &[f32; 3], by: &mut [f64]) -> f64 {
         let Weights { kernel, peak, labels: [share, weight], .. } = *self.weights;
         let term = |i: usize| {
             let apart = |k: usize| f64::from(label[k]) - f64::from(trace.poses[k][i]);
@@ -139,13 +141,7 @@ impl Released<'_> {
     }
 
     /// log η of the line that leads to each particle at the end of a block.
-    fn log_eta(
-        &self,
-        noise: &[[f32; 3]],
-        trace: &Trace,
-        block: std::ops::Range<usize>,
-        count: usize,
-    ) -> Vec<f64> {
+    fn log_eta(&self, noise: &[[f32; 3]], trace: &Trace, block: Range<usize>, count: usize) -> Vec<f64> {
         let steps = trace.weights.len() / count;
         let constant: f64 = PROCESS_NOISE.iter().map(|std| -std.ln() - 0.5 * TAU.ln()).sum();
         let mut eta = Vec::new();
@@ -172,7 +168,7 @@ impl Released<'_> {
 /// Derivatives by the likelihoods along the lines of a block, given those by log η.
 fn lead_back(
     trace: &Trace,
-    (block, steps): (std::ops::Range<usize>, usize),
+    (block, steps): (Range<usize>, usize),
     mut lines: Vec<f64>,
     by: &mut [f64],
     pulls: &mut [f32],
