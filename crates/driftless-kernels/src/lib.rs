@@ -6,6 +6,7 @@
 
 #![allow(clippy::inline_always, reason = "only what is inlined is compiled for the CPU that was found")]
 
+mod angles;
 pub mod contrast;
 mod cpu;
 pub mod decoder;
@@ -15,6 +16,8 @@ pub mod gemm;
 pub mod images;
 mod lanes;
 pub mod mlp;
+mod normal;
+
 pub mod patches;
 pub mod rows;
 pub mod scan;
@@ -24,6 +27,7 @@ pub mod training;
 
 pub use cpu::Cpu;
 pub use exponential::log_mean_exp;
+pub use normal::{fill_normal, uniform};
 
 /// What widths of matrices are multiples of.
 pub const LANES: usize = 16;

@@ -44,9 +44,14 @@ pub struct Tracker<'a> {
 }
 
 /// The probability with which a robot is carried off in a step, or was never where it is believed to be.
-const ASTRAY: f64 = 0.001;
+const ASTRAY: f64 = 0.0001;
 /// No more than this share of the belief is given up at once: one odd image must not move the mean far.
 const MOST_NEW: f64 = 0.1;
+/// What the temper is multiplied by where images decide between places. Neighbouring images err alike, so that a few
+/// of them can make a wrong place look sure; around a place that is known they only move the estimate a little.
+const DOUBT: f64 = 0.4;
+/// A belief within so many times the standard deviation of a found robot is around one place.
+const ONE_PLACE: f64 = 2.0;
 
 impl Tracker<'_> {
     /// Filters T actions, and shows the belief of each step.
@@ -57,21 +62,26 @@ impl Tracker<'_> {
         random: &mut Random,
         mut show: impl FnMut(usize, &Cloud, f64),
     ) {
-        let tempered = |scores: Vec<f64>| scores.into_iter().map(|s| s * self.temper).collect::<Vec<f64>>();
-        let map = tempered(view.of_map(0));
+        let doubtful = DOUBT * self.temper;
+        let map = times(view.of_map(0), doubtful);
         let first = if self.looks_first { normalised(&map) } else { vec![1.0 / map.len() as f64; map.len()] };
         let poses = self.drawn(&first, self.wanted(f64::INFINITY), random);
         let mut cloud = Cloud { weights: vec![1.0 / poses.len() as f64; poses.len()], poses };
-        show(0, &cloud, view.everywhere(0, self.temper));
+        show(0, &cloud, view.everywhere(0, doubtful));
         let mut lost = 0.0;
         for (t, action) in actions.iter().enumerate().skip(1) {
             self.move_on(&mut cloud, action, random);
-            let mut logs = tempered(view.scores(t, &cloud.poses));
+            let scores = view.scores(t, &cloud.poses);
+            let one_place = cloud.spread() <= ONE_PLACE * self.found;
+            let temper = if one_place { self.temper } else { doubtful };
+            let mut logs: Vec<f64> = scores.iter().map(|score| temper * score).collect();
             let outside = logs.iter_mut().zip(&cloud.poses).filter(|(_, pose)| self.is_outside(pose));
             outside.for_each(|(log, _)| *log = f64::NEG_INFINITY);
             logs.iter_mut().zip(&cloud.weights).for_each(|(log, weight)| *log += weight.ln());
-            let (everywhere, evidence) = (view.everywhere(t, self.temper), log_sum(&logs));
-            lost = lost_now(lost, evidence, everywhere);
+            let evidence = log_sum(&logs);
+            // Whether it is this place or another is doubtful in any case.
+            let doubted = logs.iter().zip(&scores).map(|(log, score)| log + (doubtful - temper) * score);
+            lost = lost_now(lost, log_sum(&doubted.collect::<Vec<f64>>()), view.everywhere(t, doubtful));
             let share = if self.recovers { lost.min(MOST_NEW) } else { 0.0 };
             // As if drawn among the first particles: few could not be in all places that look alike.
             let new = (share * self.wanted(f64::INFINITY) as f64).round() as usize;
@@ -82,7 +92,7 @@ impl Tracker<'_> {
                 }
                 let each = if evidence.is_finite() { share.ln() + evidence } else { 0.0 } - (new as f64).ln();
                 logs.extend(vec![each; new]);
-                let map = normalised(&tempered(view.of_map(t)));
+                let map = normalised(&times(view.of_map(t), doubtful));
                 cloud.poses.extend(self.drawn(&map, new, random));
                 cloud.weights.extend(vec![0.0; new]);
                 // What was given to them is no longer missing in the belief; all of it where nothing was left.
@@ -140,6 +150,10 @@ fn lost_now(before: f64, evidence: f64, everywhere: f64) -> f64 {
     let astray = before + (1.0 - before) * ASTRAY;
     let odds = (evidence - everywhere).exp() * (1.0 - astray) / astray;
     1.0 / (1.0 + odds)
+}
+
+fn times(scores: Vec<f64>, temper: f64) -> Vec<f64> {
+    scores.into_iter().map(|score| temper * score).collect()
 }
 
 /// The logarithm of the mean likelihood.

@@ -33,7 +33,7 @@ fn tracker(map: &[[f64; 3]], bounds: [[f64; 2]; 2]) -> Tracker<'_> {
         map,
         jitter: [6.0, 6.0, 0.2],
         bounds,
-        temper: 0.5,
+        temper: 0.5 / DOUBT,
         population: [1000, 100],
         found: 20.0,
         looks_first: true,
@@ -64,7 +64,7 @@ fn errors(recovers: bool, kidnapped: bool, seed: u64) -> (Vec<f64>, Vec<usize>) 
 #[test]
 fn the_map_finds_the_robot_and_recovery_finds_it_again() {
     let (found, counts) = errors(true, false, 1);
-    // A look is exact within 14 units (10 / √temper); ten of them within 5, and two of those are 10.
+    // A doubtful look is exact within 14 units (10 / √½); ten of them within 5, and two of those are 10.
     assert!(found[39] < 10.0 && found[5] < 20.0, "{found:?}");
     assert_eq!((counts[0], counts[10], counts[39]), (1000, 100, 100));
     let (again, _) = errors(true, true, 1);
@@ -109,17 +109,17 @@ fn an_impossible_belief_is_replaced_once() {
     assert_eq!(counts, [100, 110, 100, 100]);
 }
 
-/// As likely under both: one in a thousand more than before. e^7 times likelier anywhere else: 0.001 e^7 to
-/// 0.999 by odds. What points the same way adds up.
+/// As likely under both: one in ten thousand more than before. e^7 times likelier anywhere else: 0.0001 e^7 to
+/// 0.9999 by odds. What points the same way adds up.
 #[test]
 fn lost_by_bayes_rule() {
     assert!((lost_now(0.0, -3.0, -3.0) - ASTRAY).abs() < 1e-15);
-    assert!((lost_now(0.5, -3.0, -3.0) - 0.5005).abs() < 1e-12);
-    let odds = 0.001 * 7.0_f64.exp() / 0.999;
+    assert!((lost_now(0.5, -3.0, -3.0) - 0.50005).abs() < 1e-12);
+    let odds = ASTRAY * 7.0_f64.exp() / (1.0 - ASTRAY);
     assert!((lost_now(0.0, -9.0, -2.0) - odds / (1.0 + odds)).abs() < 1e-12);
     assert_eq!((lost_now(0.0, f64::NEG_INFINITY, -2.0), lost_now(0.3, 0.0, -1e4)), (1.0, 0.0));
-    let often = (0..8).fold(0.0, |lost, _| lost_now(lost, -4.0, -3.0));
-    assert!(often > 0.5, "eight images, each e times likelier anywhere else: {often}");
+    let often = (0..10).fold(0.0, |lost, _| lost_now(lost, -4.0, -3.0));
+    assert!(often > 0.5, "ten images, each e times likelier anywhere else: {often}");
 }
 
 #[test]
