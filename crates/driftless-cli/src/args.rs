@@ -1,9 +1,11 @@
 //! What can be typed: verbs, options, their help and their defaults.
 
+mod bench;
 mod learning;
 mod reproducing;
 mod simulate;
 
+pub use bench::Bench;
 pub use learning::{Evaluate, Report, Train};
 pub use reproducing::{Demo, Reproduce};
 pub use simulate::{Format, HouseSplit, Simulate, Size, Steering};
@@ -54,6 +56,8 @@ pub enum Verb {
     Reproduce(Reproduce),
     /// Teach three methods Maze 1 from few labels and compare them, in minutes; needs nothing
     Demo(Demo),
+    /// Measure how fast this machine trains and tracks
+    Bench(Bench),
 }
 
 /// How to understand a data file.

@@ -1,6 +1,7 @@
 //! The `driftless` command: data for differentiable particle filters, their training, and reports on it.
 
 mod args;
+mod bench;
 mod convert;
 mod data;
 mod demo;
@@ -50,6 +51,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Verb::Report(wanted) => report::run(wanted)?,
         Verb::Reproduce(wanted) => reproduce::run(wanted)?,
         Verb::Demo(wanted) => demo::run(wanted)?,
+        Verb::Bench(wanted) => bench::run(wanted)?,
     }
     Ok(ExitCode::SUCCESS)
 }

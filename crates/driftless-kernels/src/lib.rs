@@ -17,6 +17,7 @@ pub mod images;
 mod lanes;
 pub mod mlp;
 mod normal;
+pub mod online;
 
 pub mod patches;
 pub mod rows;

@@ -8,6 +8,8 @@ mod belief;
 mod step;
 mod trace;
 
+pub(crate) use belief::draw;
+pub(crate) use step::{encode, likelihood, weigh_columns};
 pub use trace::{First, Trace, TraceMemory};
 
 use crate::mlp::Mlp;

@@ -1,6 +1,8 @@
 //! Weighted particles that are drawn anew and moved.
 
 use super::Motion;
+use crate::Cpu;
+use crate::angles::turn;
 
 /// Poses as columns, with the cosines and sines of headings, and weights that sum to 1.
 #[derive(Clone, Debug, Default)]
@@ -69,14 +71,12 @@ impl Belief {
             column.resize(self.poses[2].len(), 0.0);
         }
         let [cosines, sines] = &mut self.turned;
-        for ((cosine, sine), heading) in cosines.iter_mut().zip(sines).zip(&self.poses[2]) {
-            (*sine, *cosine) = heading.sin_cos();
-        }
+        turn(Cpu::best(), &self.poses[2], [cosines, sines]);
     }
 }
 
 /// Ancestors by weight: the first whose cumulated weight is at least (i + offset) / N of the whole.
-fn draw(weights: &[f32], offset: f32, ancestors: &mut [u32]) {
+pub(crate) fn draw(weights: &[f32], offset: f32, ancestors: &mut [u32]) {
     let whole: f64 = weights.iter().map(|&w| f64::from(w)).sum();
     let step = whole / weights.len() as f64;
     let (mut at, mut sum) = (0, f64::from(weights[0]));

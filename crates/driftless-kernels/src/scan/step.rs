@@ -29,17 +29,12 @@ impl Step {
 
     /// Features and likelihoods of all particles.
     pub(super) fn weigh(&mut self, net: &PoseNet, cpu: Cpu, belief: &Belief, seen: &[f32]) {
-        let (count, width) = (belief.weights.len(), net.layers.input_width());
-        self.inputs.resize(count * width, 0.0);
-        for (i, row) in self.inputs.chunks_exact_mut(width).enumerate() {
-            row[0] = (belief.poses[0][i] - net.centre[0]) / net.extent[0];
-            row[1] = (belief.poses[1][i] - net.centre[1]) / net.extent[1];
-            (row[2], row[3]) = (belief.turned[0][i], belief.turned[1][i]);
-        }
-        net.layers.forward(cpu, &self.inputs, count, &mut self.layers);
+        let count = belief.weights.len();
         for column in [&mut self.shrinks, &mut self.cosines, &mut self.likelihoods] {
             column.resize(count, 0.0);
         }
+        let ([x, y, _], [cosines, sines]) = (&belief.poses, &belief.turned);
+        encode(net, cpu, [x, y, cosines, sines], (&mut self.inputs, &mut self.layers));
         let columns = [&mut self.shrinks[..], &mut self.cosines, &mut self.likelihoods];
         cpu.run(Match { features: self.layers.results(), seen, epsilon: net.epsilon, columns });
     }
@@ -60,6 +55,60 @@ impl Step {
     }
 }
 
+/// Features of poses, given as columns: positions, and cosines and sines of headings.
+pub(crate) fn encode(
+    net: &PoseNet,
+    cpu: Cpu,
+    columns: [&[f32]; 4],
+    (inputs, layers): (&mut Vec<f32>, &mut MlpMemory),
+) {
+    let ([x, y, cosines, sines], width) = (columns, net.layers.input_width());
+    inputs.resize(x.len() * width, 0.0);
+    for (i, row) in inputs.chunks_exact_mut(width).enumerate() {
+        row[0] = (x[i] - net.centre[0]) / net.extent[0];
+        row[1] = (y[i] - net.centre[1]) / net.extent[1];
+        (row[2], row[3]) = (cosines[i], sines[i]);
+    }
+    net.layers.forward(cpu, inputs, x.len(), layers);
+}
+
+/// l of each pose, where nobody will ask for derivatives.
+pub(crate) fn weigh_columns(
+    net: &PoseNet,
+    cpu: Cpu,
+    columns: [&[f32]; 4],
+    seen: &[f32],
+    (inputs, layers): (&mut Vec<f32>, &mut MlpMemory),
+    likelihoods: &mut [f32],
+) {
+    encode(net, cpu, columns, (inputs, &mut *layers));
+    let features = layers.results();
+    cpu.run(MatchOnly { features, seen, epsilon: net.epsilon, likelihoods });
+}
+
+/// 1 / (ε + 1 - cos), of a cosine that rounding may have made too large.
+#[inline(always)]
+pub(crate) fn likelihood(epsilon: f32, cosine: f32) -> f32 {
+    1.0 / (epsilon + (1.0 - cosine).max(0.0))
+}
+
+struct MatchOnly<'a> {
+    features: &'a [f32],
+    seen: &'a [f32],
+    epsilon: f32,
+    likelihoods: &'a mut [f32],
+}
+
+impl Work for MatchOnly<'_> {
+    #[inline(always)]
+    fn run(self) {
+        for (row, l) in self.features.chunks_exact(self.seen.len()).zip(self.likelihoods) {
+            let cosine = dot(row, self.seen) / (dot(row, row) + LITTLE).sqrt();
+            *l = likelihood(self.epsilon, cosine);
+        }
+    }
+}
+
 struct Match<'a> {
     features: &'a [f32],
     seen: &'a [f32],
@@ -74,7 +123,7 @@ impl Work for Match<'_> {
         for (i, row) in self.features.chunks_exact(self.seen.len()).enumerate() {
             shrinks[i] = 1.0 / (dot(row, row) + LITTLE).sqrt();
             cosines[i] = dot(row, self.seen) * shrinks[i];
-            likelihoods[i] = 1.0 / (self.epsilon + (1.0 - cosines[i]).max(0.0));
+            likelihoods[i] = likelihood(self.epsilon, cosines[i]);
         }
     }
 }

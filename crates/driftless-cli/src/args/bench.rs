@@ -1,0 +1,31 @@
+//! Options of `bench`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// Options of `bench`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  driftless bench
+  driftless bench --json | python3 -m json.tool
+  driftless bench --peer-data peer_data    (made by the contenders' gen.py, see docs/performance.md)
+
+Measure on an idle machine: all times are wall-clock times.")]
+pub struct Bench {
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+
+    /// Also compute loss and gradients on these fixed inputs, which PyTorch and JAX programs share
+    #[arg(long, value_name = "DIR")]
+    pub peer_data: Option<PathBuf>,
+
+    /// How many training steps to time
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
+    pub rounds: u16,
+
+    /// How many online steps to time one by one
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub single_steps: u32,
+}

@@ -1,0 +1,199 @@
+//! The filter under way against the scan of a sequence, formulas in 64 bits, and itself.
+
+use super::*;
+use crate::images::{ImagePlan, Padding};
+use crate::mlp::Mlp;
+use crate::normal::fill_normal;
+use crate::scan::{First, Sequence, Trace, TraceMemory};
+use crate::testing::numbers;
+
+const MOTION: Motion = Motion { side: -1.0, noise: [2.0, 3.0, 0.2] };
+const SEED: u64 = 11;
+
+fn eyes() -> ImageNet {
+    let plan = ImagePlan { image: [2, 6, 5], channels: vec![16, 20], features: 18, padding: Padding::Same };
+    let mut eyes = ImageNet::new(plan);
+    eyes.set_conv(0, &numbers(16 * 18, 1), &numbers(16, 2));
+    eyes.set_conv(1, &numbers(20 * 16 * 9, 3), &numbers(20, 4));
+    let weight = numbers(eyes.mask() * 18, 5);
+    eyes.set_dense(|i, o| weight[i * 18 + o], &numbers(18, 6));
+    eyes
+}
+
+fn poses() -> PoseNet {
+    let mut layers = Mlp::new(4, &[10, 18], true);
+    for (k, layer) in layers.layers_mut().iter_mut().enumerate() {
+        let ([inputs, outputs], salt) = (layer.shape(), 7 + 2 * k as u64);
+        let weight = numbers(inputs * outputs, salt);
+        layer.set_by(|i, o| weight[i * outputs + o], &numbers(outputs, salt + 1));
+    }
+    PoseNet { layers, centre: [3.0, -4.0], extent: [30.0, 20.0], epsilon: 1e-2 }
+}
+
+fn triples(count: usize, salt: u64, scale: [f32; 3]) -> Vec<[f32; 3]> {
+    let flat = numbers(3 * count, salt);
+    flat.chunks_exact(3).map(|x| [0, 1, 2].map(|k| x[k] * scale[k])).collect()
+}
+
+fn first(count: usize) -> Vec<[f32; 3]> {
+    triples(count, 40, [30.0, 20.0, 3.0])
+}
+
+fn image(t: u64) -> Vec<f32> {
+    numbers(eyes().pixels(), 60 + t)
+}
+
+fn online(count: usize) -> Online {
+    Online::new(eyes(), Places::Exact(poses()), MOTION, &first(count), SEED)
+}
+
+/// The same steps by the scan, given the same noise and offsets.
+fn scanned(count: usize, actions: &[[f32; 3]]) -> Trace {
+    let (steps, blocks) = (actions.len(), count.div_ceil(64) as u64);
+    let column = |t: u64, k: u64| {
+        let mut column = vec![0.0; count];
+        fill_normal(Cpu::best(), SEED, (3 * t + k) * blocks, &mut column);
+        column
+    };
+    let noise = (0..steps as u64).flat_map(|t| {
+        let columns = [0, 1, 2].map(|k| column(t, k));
+        (0..count).map(move |i| [0, 1, 2].map(|k| columns[k][i]))
+    });
+    let noise: Vec<[f32; 3]> = noise.collect();
+    let offsets: Vec<f32> = (0..steps as u64).map(|t| uniform(!SEED, t)).collect();
+    let (eyes, mut memory, mut lengths) = (eyes(), ImageMemory::default(), Vec::new());
+    let images: Vec<f32> = (0..steps as u64).flat_map(image).collect();
+    eyes.forward(Cpu::best(), &images, None, &mut memory);
+    let mut seen = memory.features().to_vec();
+    to_units(Cpu::best(), &mut seen, eyes.width(), &mut lengths);
+    let first = first(count);
+    let sequence = Sequence { first: &first, actions, noise: &noise, offsets: &offsets, seen: &seen };
+    let (mut room, mut trace) = <(TraceMemory, Trace)>::default();
+    poses().follow(Cpu::best(), (&MOTION, First::Moves), (&sequence, 0..steps), &mut room, &mut trace);
+    trace
+}
+
+/// Cosines and sines differ in their last bits, which three steps make some 1e-4 of; few and many particles.
+#[test]
+fn the_steps_of_the_scan() {
+    for count in [1, 100, 512, 513, 1500] {
+        let actions = triples(3, 50, [8.0, 3.0, 0.5]);
+        let (mut online, trace) = (online(count), scanned(count, &actions));
+        for (t, &action) in actions.iter().enumerate() {
+            let estimate = online.step(&image(t as u64), action);
+            let own = t * count..(t + 1) * count;
+            let mut size = 0.0;
+            for (i, (pose, weight)) in own.zip(online.particles()) {
+                let apart = [0, 1, 2].map(|k| f64::from(pose[k]) - f64::from(trace.poses[k][i]));
+                let turns = apart[2] / std::f64::consts::TAU;
+                let far = apart[0].abs() + apart[1].abs() + (turns - turns.round()).abs();
+                assert!(far < 2e-3, "{count} particles, step {t}, number {i}: {apart:?}");
+                assert!((weight - trace.weights[i]).abs() < 1e-3 * trace.weights[i] + 1e-7);
+                size += f64::from(trace.weights[i]).powi(2);
+            }
+            assert!((estimate.effective_sample_size * size - 1.0).abs() < 1e-3);
+            assert!(estimate.moved && estimate.saw);
+        }
+    }
+}
+
+/// Mean, direction and covariance by loops over the particles themselves.
+#[test]
+fn estimates_are_those_of_the_formula() {
+    for count in [100, 1500] {
+        let mut online = online(count);
+        let found = online.step(&image(1), [5.0, 1.0, 2.9]);
+        let all: Vec<([f64; 3], f64)> =
+            online.particles().map(|(pose, weight)| (pose.map(f64::from), f64::from(weight))).collect();
+        let mean = |of: &dyn Fn(&[f64; 3]) -> f64| all.iter().map(|(pose, w)| w * of(pose)).sum::<f64>();
+        let heading = mean(&|p| p[2].sin()).atan2(mean(&|p| p[2].cos()));
+        let centre = [mean(&|p| p[0]), mean(&|p| p[1]), heading];
+        let apart = |p: &[f64; 3], k: usize| {
+            let apart = p[k] - centre[k];
+            if k == 2 {
+                apart - (apart / std::f64::consts::TAU).round() * std::f64::consts::TAU
+            } else {
+                apart
+            }
+        };
+        for i in 0..3 {
+            assert!((found.pose[i] - centre[i]).abs() < 1e-4, "{:?} {centre:?}", found.pose);
+            for j in 0..3 {
+                let product = mean(&|p| apart(p, i) * apart(p, j));
+                let expected = product - mean(&|p| apart(p, i)) * mean(&|p| apart(p, j));
+                let error = (found.covariance[i][j] - expected).abs();
+                assert!(
+                    error < 1e-4 * (1.0 + expected.abs()),
+                    "{i} {j}: {} {expected}",
+                    found.covariance[i][j]
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_not_finite_says_nothing_and_is_told() {
+    let mut online = online(200);
+    let mut broken = image(0);
+    broken[7] = f32::NAN;
+    let blind = online.step(&broken, [1.0, 0.0, 0.0]);
+    assert!((blind.moved, blind.saw) == (true, false) && (blind.effective_sample_size - 200.0).abs() < 1e-6);
+    let before = blind.pose;
+    let stuck = online.step(&image(0), [f32::INFINITY, 0.0, 0.0]);
+    assert_eq!((stuck.moved, stuck.saw), (false, true));
+    assert!((stuck.pose[0] - before[0]).abs() < 10.0 && stuck.pose.iter().all(|x| x.is_finite()));
+}
+
+#[test]
+fn threads_make_no_difference() {
+    let track = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut online = online(3000);
+            (0..5).map(|t| online.step(&image(t), [3.0, 0.0, 0.3])).collect::<Vec<Estimate>>()
+        })
+    };
+    assert_eq!(track(1), track(3));
+}
+
+fn table(nodes: [usize; 3]) -> PoseTable {
+    PoseTable::new(poses(), [[-40.0, -30.0], [50.0, 25.0]], nodes)
+}
+
+fn seen() -> Vec<f32> {
+    let (mut seen, mut lengths) = (numbers(poses().layers.width(), 70), Vec::new());
+    seen[18..].fill(0.0);
+    to_units(Cpu::best(), &mut seen, poses().layers.width(), &mut lengths);
+    seen
+}
+
+/// At nodes the table is exact; between them a grid twice as fine errs a fourth, but for bends of the network.
+#[test]
+fn a_finer_table_errs_less() {
+    let inside: Vec<[f32; 3]> = triples(2000, 80, [40.0, 24.0, 3.14]);
+    let errors =
+        [[10, 8, 8], [20, 16, 16], [40, 32, 32]].map(|nodes| table(nodes).error(&seen(), &inside)[1]);
+    assert!(errors[1] < 0.4 * errors[0] && errors[2] < 0.4 * errors[1], "{errors:?}");
+    let mut coarse = table([10, 8, 8]);
+    let nodes: Vec<[f32; 3]> = (0..640).map(|node| coarse.pose(node)).collect();
+    assert!(coarse.error(&seen(), &nodes)[0] < 1e-5);
+    // A node's heading π is that of -π, and positions beyond the grid are those of its edge.
+    let round: Vec<[f32; 3]> = (0..80).map(|k| coarse.pose(8 * k)).map(|p| [p[0], p[1], -p[2]]).collect();
+    assert!(coarse.error(&seen(), &round)[0] < 1e-5);
+    let [edge, beyond] = [50.0, 1e9].map(|x| coarse.cosine([x, 3.0, 0.1]));
+    assert!((edge - beyond).abs() < 1e-6, "{edge} {beyond}");
+}
+
+/// A filter by a fine table goes the way of the exact one: a tenth of the belief's width apart, here within 0.3.
+#[test]
+fn a_filter_by_table() {
+    let mut exact = online(5000);
+    let places = Places::Tabulated(table([91, 56, 64]));
+    let mut tabulated = Online::new(eyes(), places, MOTION, &first(5000), SEED);
+    for t in 0..3 {
+        let (a, b) = (exact.step(&image(t), [3.0, 0.0, 0.3]), tabulated.step(&image(t), [3.0, 0.0, 0.3]));
+        let apart = [0, 1].map(|k| (a.pose[k] - b.pose[k]).abs());
+        assert!(apart[0] < 0.3 && apart[1] < 0.3, "step {t}: {:?} {:?}", a.pose, b.pose);
+    }
+}
