@@ -10,7 +10,7 @@ mod matched;
 mod pair;
 
 pub(crate) use matched::Matched;
-pub(crate) use pair::Eyes;
+pub(crate) use pair::{Eyes, Room};
 
 use crate::parameters::Named;
 use burn::module::Param;

@@ -16,7 +16,7 @@ mod truncate;
 
 pub use adaptive::WhenBelow;
 pub use scheme::Scheme;
-pub(crate) use scheme::by_markers;
+pub(crate) use scheme::{by_markers, choose_by_markers};
 pub use soft::Soft;
 pub use stop_gradient::StopGradient;
 pub use transport::OptimalTransport;

@@ -49,8 +49,9 @@ impl Waves {
     /// [`Waves::of`] without tensors: rows of `width` numbers, padded with zeros.
     ///
     /// sin 2a = 2 sin a cos a and cos 2a = 1 - 2 sin² a make each octave of the one before.
-    pub(crate) fn rows(&self, poses: &[[f64; 3]], width: usize) -> Vec<f32> {
-        let mut rows = vec![0.0; poses.len() * width];
+    pub(crate) fn rows(&self, poses: &[[f64; 3]], width: usize, rows: &mut Vec<f32>) {
+        rows.clear();
+        rows.resize(poses.len() * width, 0.0);
         let twice = |[sin, cos]: [f64; 2]| [2.0 * sin * cos, 1.0 - 2.0 * sin * sin];
         let wave = |angle: f64| <[f64; 2]>::from(angle.sin_cos());
         for (row, pose) in rows.chunks_exact_mut(width).zip(poses) {
@@ -66,7 +67,6 @@ impl Waves {
                 waves = waves.map(twice);
             }
         }
-        rows
     }
 }
 
@@ -129,7 +129,9 @@ mod tests {
         let expected = [&[0.25, -0.5], &turned[..], &first, &second].concat();
         assert_eq!(found.len(), waves.count());
         assert_close(&found, &expected, 1e-14);
-        let rows: Vec<f64> = waves.rows(&[[12.0, 16.0, 0.5]; 2], 16).into_iter().map(f64::from).collect();
+        let mut rows = Vec::new();
+        waves.rows(&[[12.0, 16.0, 0.5]; 2], 16, &mut rows);
+        let rows: Vec<f64> = rows.into_iter().map(f64::from).collect();
         // Rounded to 32 bits.
         assert_close(&rows[..14], &expected, 6e-8);
         assert_eq!((&rows[14..16], &rows[16..]), (&[0.0; 2][..], &rows[..16]));

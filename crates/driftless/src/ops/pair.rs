@@ -20,6 +20,14 @@ pub(crate) struct Eyes {
     cpu: Cpu,
 }
 
+/// Room to work, kept from one image to the next.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Room {
+    pub(crate) memory: SightMemory,
+    rows: Vec<f32>,
+    scores: Vec<f32>,
+}
+
 impl Eyes {
     pub(crate) fn of(matcher: &Matcher) -> Self {
         let sharpness = matcher.sharpness().try_into_vec_as::<f32>().expect("a number")[0];
@@ -45,17 +53,21 @@ impl Eyes {
     ) -> (f64, Vec<Named>) {
         let count = images.len() / self.pair.eyes.pixels();
         let masks = phase.masks(count, self.pair.eyes.mask(), self.keep);
-        let places = self.waves.rows(poses, self.pair.places.input_width());
+        let places = self.rows(poses);
         let examples = Examples { images, masks: masks.as_deref(), places: &places };
         let (loss, gradient) = self.pair.contrast(self.cpu, &examples, shop);
         (loss, self.named(matcher, &gradient))
     }
 
-    /// Images one after the other, as features of length 1.
-    pub(crate) fn see(&self, images: &[f32], memory: &mut SightMemory) -> Vec<f32> {
-        let mut seen = Vec::new();
-        self.pair.see(self.cpu, images, memory, &mut seen);
-        seen
+    fn rows(&self, poses: &[[f64; 3]]) -> Vec<f32> {
+        let mut rows = Vec::new();
+        self.waves.rows(poses, self.pair.places.input_width(), &mut rows);
+        rows
+    }
+
+    /// Images one after the other, as features of length 1, which replace those there were.
+    pub(crate) fn see(&self, images: &[f32], memory: &mut SightMemory, seen: &mut Vec<f32>) {
+        self.pair.see(self.cpu, images, memory, seen);
     }
 
     /// From the features of one image to those of the next.
@@ -63,17 +75,17 @@ impl Eyes {
         self.pair.width()
     }
 
-    /// log l before the temper, of one image's features at each pose.
-    pub(crate) fn scores(&self, seen: &[f32], poses: &[[f64; 3]], memory: &mut SightMemory) -> Vec<f32> {
-        let places = self.waves.rows(poses, self.pair.places.input_width());
-        let mut scores = Vec::with_capacity(poses.len());
-        self.pair.scores(self.cpu, seen, &places, memory, &mut scores);
-        scores
+    /// log l before the temper, of one image's features at each pose; in place of those there were.
+    pub(crate) fn scores(&self, seen: &[f32], poses: &[[f64; 3]], room: &mut Room, scores: &mut Vec<f64>) {
+        self.waves.rows(poses, self.pair.places.input_width(), &mut room.rows);
+        self.pair.scores(self.cpu, seen, &room.rows, &mut room.memory, &mut room.scores);
+        scores.clear();
+        scores.extend(room.scores.iter().map(|&score| f64::from(score)));
     }
 
     /// Poses to be compared with many images.
     pub(crate) fn atlas(&self, poses: &[[f64; 3]]) -> Atlas {
-        self.pair.atlas(self.cpu, &self.waves.rows(poses, self.pair.places.input_width()))
+        self.pair.atlas(self.cpu, &self.rows(poses))
     }
 
     /// The scores of some images' features and all poses of an atlas, a row for each image, padded.

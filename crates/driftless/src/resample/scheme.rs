@@ -68,16 +68,30 @@ impl Resampler for Scheme {
 
 /// Ancestor of a marker m in [0, 1): the first particle whose cumulative weight exceeds m.
 pub(crate) fn by_markers(weights: &[f64], markers: impl Iterator<Item = f64>) -> Vec<usize> {
+    let mut chosen = Vec::new();
+    choose_by_markers(weights, markers, &mut Vec::new(), &mut chosen);
+    chosen
+}
+
+/// The same in memory that is used again: `cumulative` is room to work, `chosen` is replaced.
+pub(crate) fn choose_by_markers(
+    weights: &[f64],
+    markers: impl Iterator<Item = f64>,
+    cumulative: &mut Vec<f64>,
+    chosen: &mut Vec<usize>,
+) {
     let mut sum = 0.0;
-    let add = |weight: &f64| {
+    cumulative.clear();
+    cumulative.extend(weights.iter().map(|weight| {
         sum += weight;
         sum
-    };
-    let cumulative: Vec<f64> = weights.iter().map(add).collect();
+    }));
     // Rounding may push a marker beyond the end: the last particle with weight is meant.
     let last = weights.iter().rposition(|&weight| weight > 0.0).unwrap_or(0);
     // Scaled by the sum, the last cumulative weight is 1 whatever the rounding.
-    markers.map(|marker| cumulative.partition_point(|&upto| upto <= marker * sum).min(last)).collect()
+    let ancestor = |marker: f64| cumulative.partition_point(|&upto| upto <= marker * sum).min(last);
+    chosen.clear();
+    chosen.extend(markers.map(ancestor));
 }
 
 /// Certain children first, then draws from the fractions of M w that are left, M = `count`.

@@ -37,14 +37,25 @@ fn pose(mean: &[f64], deviation: &[f64; 3]) -> [f64; 3] {
 
 /// exp(x - max), normalised; equal where nothing is finite.
 pub fn normalised(logs: &[f64]) -> Vec<f64> {
+    let mut weights = Vec::new();
+    normalise(logs, &mut weights);
+    weights
+}
+
+/// The same in place of what was there.
+pub fn normalise(logs: &[f64], weights: &mut Vec<f64>) {
+    weights.clear();
     let highest = logs.iter().copied().filter(|log| log.is_finite()).fold(f64::NEG_INFINITY, f64::max);
     if highest == f64::NEG_INFINITY {
-        return vec![1.0 / logs.len() as f64; logs.len()];
+        weights.resize(logs.len(), 1.0 / logs.len() as f64);
+        return;
     }
     let weight = |&log: &f64| if log.is_finite() { (log - highest).exp() } else { 0.0 };
-    let weights: Vec<f64> = logs.iter().map(weight).collect();
+    weights.extend(logs.iter().map(weight));
     let sum: f64 = weights.iter().sum();
-    weights.into_iter().map(|weight| weight / sum).collect()
+    for weight in weights {
+        *weight /= sum;
+    }
 }
 
 /// Particles move by the bridge, which knows labels and odometry, are weighted by what `weigh(t, poses)`

@@ -6,10 +6,10 @@ use crate::error::Result;
 use crate::learn::Scales;
 use crate::model::SharpMatch;
 use crate::nets::{ConvPlan, ImageEncoder, PlaceEncoder, Projected, Waves};
-use crate::ops::Eyes;
+use crate::ops::{Eyes, Room};
 use crate::parameters::Init;
 use burn::tensor::{DType, Device};
-use driftless_kernels::contrast::{Atlas, SightMemory};
+use driftless_kernels::contrast::Atlas;
 use driftless_kernels::{Cpu, log_mean_exp};
 use driftless_world::labels::Lesson;
 use driftless_world::random::Random;
@@ -86,9 +86,14 @@ impl Sight {
 
     /// What is seen in a trajectory. A lost image says nothing.
     pub fn of(&self, images: &[f32]) -> Seen<'_> {
-        let mut memory = SightMemory::default();
-        let features = self.eyes.see(images, &mut memory);
-        Seen { sight: self, features, memory: RefCell::new(memory), looked_up: RefCell::default() }
+        let mut seen = self.nothing();
+        seen.look(images);
+        seen
+    }
+
+    /// Nothing yet.
+    pub fn nothing(&self) -> Seen<'_> {
+        Seen { sight: self, features: Vec::new(), room: RefCell::default(), looked_up: RefCell::default() }
     }
 }
 
@@ -99,12 +104,18 @@ const LOOKED_UP: usize = 12;
 pub struct Seen<'a> {
     sight: &'a Sight,
     features: Vec<f32>,
-    memory: RefCell<SightMemory>,
+    room: RefCell<Room>,
     /// Some steps' scores of the map, and the first of these steps.
     looked_up: RefCell<(Option<usize>, Vec<f32>)>,
 }
 
 impl Seen<'_> {
+    /// Sees other images instead, in the same memory.
+    pub fn look(&mut self, images: &[f32]) {
+        self.sight.eyes.see(images, &mut self.room.borrow_mut().memory, &mut self.features);
+        self.looked_up.borrow_mut().0 = None;
+    }
+
     /// Features of some steps, as many as there are.
     fn of_steps(&self, first: usize, count: usize) -> &[f32] {
         let width = self.sight.eyes.width();
@@ -125,13 +136,13 @@ impl Seen<'_> {
 }
 
 impl View for Seen<'_> {
-    fn scores(&self, t: usize, poses: &[[f64; 3]]) -> Vec<f64> {
-        let scores = self.sight.eyes.scores(self.of_steps(t, 1), poses, &mut self.memory.borrow_mut());
-        scores.into_iter().map(f64::from).collect()
+    fn scores(&self, t: usize, poses: &[[f64; 3]], scores: &mut Vec<f64>) {
+        self.sight.eyes.scores(self.of_steps(t, 1), poses, &mut self.room.borrow_mut(), scores);
     }
 
-    fn of_map(&self, t: usize) -> Vec<f64> {
-        self.with_map(t, |scores| scores.iter().map(|&score| f64::from(score)).collect())
+    fn of_map(&self, t: usize, scores: &mut Vec<f64>) {
+        scores.clear();
+        self.with_map(t, |found| scores.extend(found.iter().map(|&score| f64::from(score))));
     }
 
     fn everywhere(&self, t: usize, temper: f64) -> f64 {

@@ -81,9 +81,10 @@ impl AnchoredEm {
             let images = sight::images(lesson, &self.scales.pixels)?;
             let seen = sight.as_ref().map(|sight| sight.of(&images));
             let weigh = |t: usize, poses: &[[f64; 3]]| {
-                let scores = seen.as_ref().map(|seen| seen.scores(t, poses));
-                let tempered = |scores: Vec<f64>| scores.into_iter().map(|s| PATH_TEMPER * s).collect();
-                scores.map_or_else(|| vec![0.0; poses.len()], tempered)
+                let Some(seen) = &seen else { return vec![0.0; poses.len()] };
+                let mut scores = Vec::new();
+                seen.scores(t, poses, &mut scores);
+                scores.into_iter().map(|score| PATH_TEMPER * score).collect()
             };
             let drawn = draw_paths(bridge, weigh, PATHS, &mut random);
             Ok((drawn.poses, drawn.effective_sample_size))

@@ -1,21 +1,24 @@
 //! The filter of deployment: many particles at first, drawn from a map of poses, and again when lost.
 
-use super::paths::normalised;
+use super::paths::normalise;
 use crate::methods::cloud::Cloud;
-use crate::resample::by_markers;
+use crate::resample::choose_by_markers;
 use crate::smooth::chain::{Dynamics, Odometry};
 use driftless_world::random::Random;
+use walk::Room;
 
-/// What images say of poses, in logarithms before the temper.
+mod walk;
+
+pub use walk::Walk;
+
+/// What images say of poses, in logarithms before the temper. All results replace what was there.
 pub trait View {
     /// Of any poses, at step t.
-    fn scores(&self, t: usize, poses: &[[f64; 3]]) -> Vec<f64>;
+    fn scores(&self, t: usize, poses: &[[f64; 3]], scores: &mut Vec<f64>);
     /// Of the poses of the map, at step t.
-    fn of_map(&self, t: usize) -> Vec<f64>;
+    fn of_map(&self, t: usize, scores: &mut Vec<f64>);
     /// The logarithm of the mean likelihood of the map's poses, at step t, for this temper.
-    fn everywhere(&self, t: usize, temper: f64) -> f64 {
-        mean_log(&self.of_map(t).into_iter().map(|score| temper * score).collect::<Vec<f64>>())
-    }
+    fn everywhere(&self, t: usize, temper: f64) -> f64;
 }
 
 /// Everything but images and actions.
@@ -62,61 +65,111 @@ impl Tracker<'_> {
         random: &mut Random,
         mut show: impl FnMut(usize, &Cloud, f64),
     ) {
-        let doubtful = DOUBT * self.temper;
-        let map = times(view.of_map(0), doubtful);
-        let first = if self.looks_first { normalised(&map) } else { vec![1.0 / map.len() as f64; map.len()] };
-        let poses = self.drawn(&first, self.wanted(f64::INFINITY), random);
-        let mut cloud = Cloud { weights: vec![1.0 / poses.len() as f64; poses.len()], poses };
-        show(0, &cloud, view.everywhere(0, doubtful));
-        let mut lost = 0.0;
-        for (t, action) in actions.iter().enumerate().skip(1) {
-            self.move_on(&mut cloud, action, random);
-            let scores = view.scores(t, &cloud.poses);
-            let one_place = cloud.spread() <= ONE_PLACE * self.found;
-            let temper = if one_place { self.temper } else { doubtful };
-            let mut logs: Vec<f64> = scores.iter().map(|score| temper * score).collect();
-            let outside = logs.iter_mut().zip(&cloud.poses).filter(|(_, pose)| self.is_outside(pose));
-            outside.for_each(|(log, _)| *log = f64::NEG_INFINITY);
-            logs.iter_mut().zip(&cloud.weights).for_each(|(log, weight)| *log += weight.ln());
-            let evidence = log_sum(&logs);
-            // Whether it is this place or another is doubtful in any case.
-            let doubted = logs.iter().zip(&scores).map(|(log, score)| log + (doubtful - temper) * score);
-            lost = lost_now(lost, log_sum(&doubted.collect::<Vec<f64>>()), view.everywhere(t, doubtful));
-            let share = if self.recovers { lost.min(MOST_NEW) } else { 0.0 };
-            // As if drawn among the first particles: few could not be in all places that look alike.
-            let new = (share * self.wanted(f64::INFINITY) as f64).round() as usize;
-            if new > 0 {
-                // Drawn in proportion to the likelihood, all newcomers weigh the same.
-                for log in &mut logs {
-                    *log += (1.0 - share).ln();
-                }
-                let each = if evidence.is_finite() { share.ln() + evidence } else { 0.0 } - (new as f64).ln();
-                logs.extend(vec![each; new]);
-                let map = normalised(&times(view.of_map(t), doubtful));
-                cloud.poses.extend(self.drawn(&map, new, random));
-                cloud.weights.extend(vec![0.0; new]);
-                // What was given to them is no longer missing in the belief; all of it where nothing was left.
-                lost = if evidence.is_finite() { lost - share } else { 0.0 };
-            }
-            // Where nothing is possible, weights stay as they were.
-            if logs.iter().any(|log| log.is_finite()) {
-                cloud.weights = normalised(&logs);
-            }
-            show(t, &cloud, evidence);
+        let mut walk = Walk::default();
+        for (t, action) in actions.iter().enumerate() {
+            let evidence = if t == 0 {
+                self.begin(view, random, &mut walk)
+            } else {
+                self.step((view, t), action, random, &mut walk)
+            };
+            show(t, &walk.cloud, evidence);
         }
+    }
+
+    /// The first belief, drawn from the map; says how likely the image was.
+    pub fn begin(&self, view: &impl View, random: &mut Random, walk: &mut Walk) -> f64 {
+        let count = self.wanted(f64::INFINITY);
+        walk.make_room(self.map.len(), count + (MOST_NEW * count as f64) as usize + 1);
+        let Walk { cloud, lost, room } = walk;
+        *lost = 0.0;
+        if self.looks_first {
+            room.map_weights(view, 0, self.doubtful());
+        } else {
+            room.map.clear();
+            room.map.resize(self.map.len(), 1.0 / self.map.len() as f64);
+        }
+        cloud.poses.clear();
+        self.draw(count, random, room, &mut cloud.poses);
+        cloud.weights.clear();
+        cloud.weights.resize(count, 1.0 / count as f64);
+        view.everywhere(0, self.doubtful())
+    }
+
+    /// Moves by an action, weighs by the image of step t, and lets newcomers in; says how likely the image was.
+    pub fn step(
+        &self,
+        (view, t): (&impl View, usize),
+        action: &[f64; 3],
+        random: &mut Random,
+        walk: &mut Walk,
+    ) -> f64 {
+        let Walk { cloud, lost, room } = walk;
+        self.move_on(cloud, action, random, room);
+        let evidence = self.weigh((view, t), cloud, lost, room);
+        let share = if self.recovers { lost.min(MOST_NEW) } else { 0.0 };
+        // As if drawn among the first particles: few could not be in all places that look alike.
+        let new = (share * self.wanted(f64::INFINITY) as f64).round() as usize;
+        if new > 0 {
+            // Drawn in proportion to the likelihood, all newcomers weigh the same.
+            for log in &mut room.logs {
+                *log += (1.0 - share).ln();
+            }
+            let each = if evidence.is_finite() { share.ln() + evidence } else { 0.0 } - (new as f64).ln();
+            room.logs.resize(room.logs.len() + new, each);
+            room.map_weights(view, t, self.doubtful());
+            self.draw(new, random, room, &mut cloud.poses);
+            cloud.weights.resize(cloud.weights.len() + new, 0.0);
+            // What was given to them is no longer missing in the belief; all of it where nothing was left.
+            *lost = if evidence.is_finite() { *lost - share } else { 0.0 };
+        }
+        // Where nothing is possible, weights stay as they were.
+        if room.logs.iter().any(|log| log.is_finite()) {
+            normalise(&room.logs, &mut cloud.weights);
+        }
+        evidence
+    }
+
+    /// log w + log l of all particles, and how likely the robot is elsewhere; says how likely the image was.
+    fn weigh(
+        &self,
+        (view, t): (&impl View, usize),
+        cloud: &Cloud,
+        lost: &mut f64,
+        Room { scores, logs, .. }: &mut Room,
+    ) -> f64 {
+        let doubtful = self.doubtful();
+        view.scores(t, &cloud.poses, scores);
+        let one_place = cloud.spread() <= ONE_PLACE * self.found;
+        let temper = if one_place { self.temper } else { doubtful };
+        logs.clear();
+        logs.extend(scores.iter().map(|score| temper * score));
+        let outside = logs.iter_mut().zip(&cloud.poses).filter(|(_, pose)| self.is_outside(pose));
+        outside.for_each(|(log, _)| *log = f64::NEG_INFINITY);
+        logs.iter_mut().zip(&cloud.weights).for_each(|(log, weight)| *log += weight.ln());
+        let evidence = log_sum(logs);
+        // Whether it is this place or another is doubtful in any case.
+        for (score, log) in scores.iter_mut().zip(logs) {
+            *score = *log + (doubtful - temper) * *score;
+        }
+        *lost = lost_now(*lost, log_sum(scores), view.everywhere(t, doubtful));
+        evidence
+    }
+
+    fn doubtful(&self) -> f64 {
+        DOUBT * self.temper
     }
 
     fn is_outside(&self, pose: &[f64; 3]) -> bool {
         (0..2).any(|k| !(self.bounds[0][k]..=self.bounds[1][k]).contains(&pose[k]))
     }
 
-    /// Poses of the map, by weight, and shaken so that no two are the same.
-    fn drawn(&self, weights: &[f64], count: usize, random: &mut Random) -> Vec<[f64; 3]> {
+    /// Adds poses of the map, by the weights in the room, and shaken so that no two are the same.
+    fn draw(&self, count: usize, random: &mut Random, room: &mut Room, poses: &mut Vec<[f64; 3]>) {
         let u = random.unit();
         let markers = (0..count).map(|j| (j as f64 + u) / count as f64);
-        let chosen = by_markers(weights, markers);
-        let shaken = |i: usize| std::array::from_fn(|k| self.map[i][k] + self.jitter[k] * random.normal());
-        chosen.into_iter().map(shaken).collect()
+        choose_by_markers(&room.map, markers, &mut room.cumulative, &mut room.chosen);
+        let shaken = |&i: &usize| std::array::from_fn(|k| self.map[i][k] + self.jitter[k] * random.normal());
+        poses.extend(room.chosen.iter().map(shaken));
     }
 
     /// How many particles a belief of this standard deviation is to have: as many for an area as once found.
@@ -127,14 +180,18 @@ impl Tracker<'_> {
     }
 
     /// Resamples if few particles count, or another number is wanted; then moves.
-    fn move_on(&self, cloud: &mut Cloud, action: &[f64; 3], random: &mut Random) {
+    fn move_on(&self, cloud: &mut Cloud, action: &[f64; 3], random: &mut Random, room: &mut Room) {
         let size = cloud.poses.len();
         let count = self.wanted(cloud.spread());
         if count != size || cloud.effective_sample_size() < 0.5 * size as f64 {
             let u = random.unit();
-            let chosen = by_markers(&cloud.weights, (0..count).map(|j| (j as f64 + u) / count as f64));
-            cloud.poses = chosen.into_iter().map(|i| cloud.poses[i]).collect();
-            cloud.weights = vec![1.0 / count as f64; count];
+            let markers = (0..count).map(|j| (j as f64 + u) / count as f64);
+            choose_by_markers(&cloud.weights, markers, &mut room.cumulative, &mut room.chosen);
+            room.poses.clear();
+            room.poses.extend(room.chosen.iter().map(|&i| cloud.poses[i]));
+            std::mem::swap(&mut room.poses, &mut cloud.poses);
+            cloud.weights.clear();
+            cloud.weights.resize(count, 1.0 / count as f64);
         }
         let noise = self.odometry.noise(action);
         for pose in &mut cloud.poses {
@@ -150,15 +207,6 @@ fn lost_now(before: f64, evidence: f64, everywhere: f64) -> f64 {
     let astray = before + (1.0 - before) * ASTRAY;
     let odds = (evidence - everywhere).exp() * (1.0 - astray) / astray;
     1.0 / (1.0 + odds)
-}
-
-fn times(scores: Vec<f64>, temper: f64) -> Vec<f64> {
-    scores.into_iter().map(|score| temper * score).collect()
-}
-
-/// The logarithm of the mean likelihood.
-fn mean_log(logs: &[f64]) -> f64 {
-    log_sum(logs) - (logs.len() as f64).ln()
 }
 
 /// log Σ exp.

@@ -97,18 +97,20 @@ fn scores_as_with_tensors() {
     let flat: Vec<f32> = poses.iter().flatten().map(|&x| x as f32).collect();
     let states = Tensor::<3>::from_data(TensorData::new(flat, [1, 101, 3]), (&device, DType::F32)).autodiff();
     let eyes = Eyes::of(&matcher);
-    let mut memory = SightMemory::default();
-    let (seen, atlas) = (eyes.see(&images, &mut memory), eyes.atlas(&poses));
+    let mut room = Room::default();
+    let (mut seen, atlas) = (Vec::new(), eyes.atlas(&poses));
+    eyes.see(&images, &mut room.memory, &mut seen);
     let mut looked_up = Vec::new();
     eyes.look_up(&seen, &atlas, &mut looked_up);
     let wide = looked_up.len() / 5;
     for t in 0..5 {
         let expected = matcher.log_likelihood(&cues, t, states.clone()).try_to_vec_as::<f64>().unwrap();
-        let found = eyes.scores(&seen[t * eyes.width()..][..eyes.width()], &poses, &mut memory);
+        let mut found = Vec::new();
+        eyes.scores(&seen[t * eyes.width()..][..eyes.width()], &poses, &mut room, &mut found);
         for (k, expected) in expected.into_iter().enumerate() {
             let expected = if t == 3 { 0.0 } else { expected };
-            for found in [found[k], looked_up[t * wide + k]] {
-                assert!((f64::from(found) - expected).abs() < 1e-4, "{t} {k}: {found}, not {expected}");
+            for found in [found[k], f64::from(looked_up[t * wide + k])] {
+                assert!((found - expected).abs() < 1e-4, "{t} {k}: {found}, not {expected}");
             }
         }
     }

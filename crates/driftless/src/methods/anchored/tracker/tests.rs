@@ -11,17 +11,23 @@ struct Circle<'a> {
 }
 
 impl View for Circle<'_> {
-    fn scores(&self, t: usize, poses: &[[f64; 3]]) -> Vec<f64> {
+    fn scores(&self, t: usize, poses: &[[f64; 3]], scores: &mut Vec<f64>) {
         let truth = self.truth[t];
         let score = |pose: &[f64; 3]| {
             let far = (pose[0] - truth.x).powi(2) + (pose[1] - truth.y).powi(2);
             -0.005 * far - 20.0 * wrap(pose[2] - truth.heading).powi(2)
         };
-        poses.iter().map(score).collect()
+        *scores = poses.iter().map(score).collect();
     }
 
-    fn of_map(&self, t: usize) -> Vec<f64> {
-        self.scores(t, self.map)
+    fn of_map(&self, t: usize, scores: &mut Vec<f64>) {
+        self.scores(t, self.map, scores);
+    }
+
+    fn everywhere(&self, t: usize, temper: f64) -> f64 {
+        let mut scores = Vec::new();
+        self.of_map(t, &mut scores);
+        log_sum(&scores.iter().map(|score| temper * score).collect::<Vec<f64>>()) - (scores.len() as f64).ln()
     }
 }
 
@@ -91,11 +97,14 @@ fn as_many_particles_as_the_belief_is_wide() {
 fn an_impossible_belief_is_replaced_once() {
     struct Blank;
     impl View for Blank {
-        fn scores(&self, _: usize, poses: &[[f64; 3]]) -> Vec<f64> {
-            vec![0.0; poses.len()]
+        fn scores(&self, _: usize, poses: &[[f64; 3]], scores: &mut Vec<f64>) {
+            *scores = vec![0.0; poses.len()];
         }
-        fn of_map(&self, _: usize) -> Vec<f64> {
-            vec![0.0; 50]
+        fn of_map(&self, _: usize, scores: &mut Vec<f64>) {
+            *scores = vec![0.0; 50];
+        }
+        fn everywhere(&self, _: usize, _: f64) -> f64 {
+            0.0
         }
     }
     let map = [[50.0, 50.0, 0.0]; 50];
