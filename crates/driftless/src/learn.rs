@@ -21,6 +21,7 @@ pub use session::{
 };
 
 use crate::error::Result;
+use crate::online::UnderWay;
 use crate::parameters::Named;
 use driftless_world::evaluation::Track;
 use driftless_world::trajectory::Trajectory;
@@ -73,6 +74,11 @@ pub trait Method: Send {
 
     /// Tracks whole episodes from their observations and actions alone, and puts the truth beside it.
     fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>>;
+
+    /// A filter for a robot under way, with what was learned; nothing if the method has none.
+    fn under_way(&self, _particles: usize, _seed: u64) -> Option<Box<dyn UnderWay>> {
+        None
+    }
 
     /// Parameters, by name: what is deployed.
     fn parameters(&self) -> Vec<Named>;

@@ -18,6 +18,7 @@
 //!   [`weights`]: files of them. [`config`]: all of the above from a text file.
 //! - [`smooth`]: what is known of every state once everything has been seen; soft labels.
 //! - [`learn`]: methods that learn from episodes, behind one door. [`methods`]: those there are.
+//! - [`online`]: a trained filter on a robot under way.
 //! - [`nets`]: layers and encoders of the maze experiments. [`baseline`]: networks without a filter.
 //!
 //! Randomness is data: nothing here draws a number by itself. What is needed is drawn on the host
@@ -36,6 +37,7 @@ pub mod methods;
 pub mod model;
 pub mod nets;
 pub mod objective;
+pub mod online;
 mod ops;
 pub mod optimise;
 pub mod parameters;

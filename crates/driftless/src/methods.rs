@@ -9,7 +9,7 @@
 //! authors' code measures means, spreads, step sizes and the box on all training poses, hidden or not.
 
 mod anchored;
-mod cloud;
+pub(crate) mod cloud;
 mod density;
 mod filtering;
 mod jonschkowski;

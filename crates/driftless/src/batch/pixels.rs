@@ -74,6 +74,25 @@ impl PixelScale {
     }
 }
 
+impl PixelScale {
+    /// The middle of an RGB image of this height and width, normalised and channels first, in place of what was there.
+    ///
+    /// # Panics
+    /// If the image is smaller than what networks see.
+    pub(crate) fn normalise_middle(&self, frame: &[u8], [height, width]: [usize; 2], values: &mut Vec<f32>) {
+        let [channels, inner_height, inner_width] = self.shape();
+        let (top, left) = ((height - inner_height) / 2, (width - inner_width) / 2);
+        values.clear();
+        for channel in 0..channels {
+            for place in 0..inner_height * inner_width {
+                let (row, column) = (top + place / inner_width, left + place % inner_width);
+                let byte = f32::from(frame[(row * width + column) * 3 + channel]);
+                values.push((byte - self.mean[place * channels + channel]) / self.std[channel]);
+            }
+        }
+    }
+}
+
 fn check(images: &Images, [channels, height, width]: [usize; 3]) -> std::result::Result<(), String> {
     if [images.channels, images.height, images.width] == [channels, height, width] {
         return Ok(());

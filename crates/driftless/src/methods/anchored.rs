@@ -14,11 +14,13 @@ mod store;
 mod teaching;
 mod tracker;
 mod tracks;
+mod under_way;
 
 pub use teaching::Teaching;
 
 use crate::error::{Error, Result};
 use crate::learn::{EpochReport, Experiment, Method, Piece, Scales, Tracking, TrainingSet};
+use crate::online::UnderWay;
 use crate::optimise::{Adam, Optimiser, Rule, Schedule};
 use crate::parameters::Named;
 use crate::smooth::chain::Bridge;
@@ -157,6 +159,10 @@ impl Method for AnchoredEm {
         let sight = Sight::new(&self.matcher, &self.scales, self.bounds());
         let one = |(number, episode)| self.track_one(&sight, number, episode, tracking);
         episodes.par_iter().enumerate().map(one).collect()
+    }
+
+    fn under_way(&self, particles: usize, seed: u64) -> Option<Box<dyn UnderWay>> {
+        Some(Box::new(self.go(particles, seed)))
     }
 
     fn parameters(&self) -> Vec<Named> {

@@ -12,6 +12,7 @@ use crate::filter::{Filter, Rollout};
 use crate::learn::{EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
 use crate::model::{Measurement, Model};
 use crate::objective::WeightedSum;
+use crate::online::UnderWay;
 use crate::parameters::{Named, values, with_values};
 use crate::prior::Prior;
 use burn::tensor::{DType, Device, Tensor};
@@ -154,6 +155,9 @@ pub(super) trait ByHand<M: Model>: Send {
         particles: usize,
         seed: u64,
     ) -> Result<Option<Vec<Vec<Believed>>>>;
+
+    /// A filter for a robot under way.
+    fn under_way(&self, model: &M, course: &Course<M>, particles: usize, seed: u64) -> Box<dyn UnderWay>;
 }
 
 /// The belief of a step, and the log evidence of what was seen.
@@ -217,6 +221,11 @@ where
     fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>> {
         let model = with_values((self.make)(&Device::flex()), &values(self.learner.model()));
         self.course.track(&model, episodes, tracking, self.by_hand.as_deref())
+    }
+
+    fn under_way(&self, particles: usize, seed: u64) -> Option<Box<dyn UnderWay>> {
+        let by_hand = self.by_hand.as_ref()?;
+        Some(by_hand.under_way(self.learner.model(), &self.course, particles, seed))
     }
 
     fn parameters(&self) -> Vec<Named> {

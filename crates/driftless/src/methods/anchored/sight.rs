@@ -14,6 +14,7 @@ use driftless_kernels::{Cpu, log_mean_exp};
 use driftless_world::labels::Lesson;
 use driftless_world::random::Random;
 use std::cell::RefCell;
+use std::ops::Deref;
 
 /// Images against poses.
 pub type Matcher = SharpMatch<Projected<ImageEncoder>, PlaceEncoder>;
@@ -85,15 +86,10 @@ impl Sight {
     }
 
     /// What is seen in a trajectory. A lost image says nothing.
-    pub fn of(&self, images: &[f32]) -> Seen<'_> {
-        let mut seen = self.nothing();
+    pub fn of(&self, images: &[f32]) -> Seen<&Self> {
+        let mut seen = Seen::nothing(self);
         seen.look(images);
         seen
-    }
-
-    /// Nothing yet.
-    pub fn nothing(&self) -> Seen<'_> {
-        Seen { sight: self, features: Vec::new(), room: RefCell::default(), looked_up: RefCell::default() }
     }
 }
 
@@ -101,15 +97,25 @@ impl Sight {
 const LOOKED_UP: usize = 12;
 
 /// A trajectory's images, encoded.
-pub struct Seen<'a> {
-    sight: &'a Sight,
+pub struct Seen<S> {
+    sight: S,
     features: Vec<f32>,
     room: RefCell<Room>,
     /// Some steps' scores of the map, and the first of these steps.
     looked_up: RefCell<(Option<usize>, Vec<f32>)>,
 }
 
-impl Seen<'_> {
+impl<S: Deref<Target = Sight>> Seen<S> {
+    /// Nothing yet.
+    pub fn nothing(sight: S) -> Self {
+        Self { sight, features: Vec::new(), room: RefCell::default(), looked_up: RefCell::default() }
+    }
+
+    /// The poses it is compared with.
+    pub fn map(&self) -> &[[f64; 3]] {
+        &self.sight.map
+    }
+
     /// Sees other images instead, in the same memory.
     pub fn look(&mut self, images: &[f32]) {
         self.sight.eyes.see(images, &mut self.room.borrow_mut().memory, &mut self.features);
@@ -135,7 +141,7 @@ impl Seen<'_> {
     }
 }
 
-impl View for Seen<'_> {
+impl<S: Deref<Target = Sight>> View for Seen<S> {
     fn scores(&self, t: usize, poses: &[[f64; 3]], scores: &mut Vec<f64>) {
         self.sight.eyes.scores(self.of_steps(t, 1), poses, &mut self.room.borrow_mut(), scores);
     }

@@ -3,7 +3,7 @@
 use super::paths::normalise;
 use crate::methods::cloud::Cloud;
 use crate::resample::choose_by_markers;
-use crate::smooth::chain::{Dynamics, Odometry};
+use crate::smooth::chain::Odometry;
 use driftless_world::random::Random;
 use walk::Room;
 
@@ -22,7 +22,7 @@ pub trait View {
 }
 
 /// Everything but images and actions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Tracker<'a> {
     /// How the robot moves, and how exactly.
     pub odometry: Odometry,
@@ -193,10 +193,10 @@ impl Tracker<'_> {
             cloud.weights.clear();
             cloud.weights.resize(count, 1.0 / count as f64);
         }
-        let noise = self.odometry.noise(action);
+        let noise = self.odometry.variances(action).map(f64::sqrt);
         for pose in &mut cloud.poses {
-            let moved = self.odometry.moved(pose, action);
-            *pose = std::array::from_fn(|k| moved[k] + noise.at(k, k).sqrt() * random.normal());
+            let moved = self.odometry.carried(pose, action);
+            *pose = std::array::from_fn(|k| moved[k] + noise[k] * random.normal());
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::methods::updates::Figures;
 use crate::model::{Measurement, Model};
 use crate::nets::ImageDecoder;
 use crate::objective::Autoencoding;
+use crate::online::UnderWay;
 use crate::ops::Matched;
 use burn::tensor::Tensor;
 use driftless_kernels::Cpu;
@@ -20,11 +21,13 @@ use driftless_kernels::scan::{First, Motion, Trace};
 use driftless_kernels::training::{Decoded, Networks, Path, Workshop};
 use driftless_world::labels::Lesson;
 use driftless_world::pose::wrap;
-use material::Material;
+use material::{Material, first_particles};
 use released::{Released, Weights};
+use under_way::UnderWayByHand;
 
 mod material;
 mod released;
+mod under_way;
 
 /// Particles move by odometry and noise from the second step on.
 const PATH: Path = Path {
@@ -133,6 +136,11 @@ where
     ) -> Result<Option<Vec<Vec<Believed>>>> {
         let material = Material::of(course, lessons, (particles, seed), None)?;
         Ok(material.is_finite().then(|| material.beliefs(&(self.networks)(model).networks())))
+    }
+
+    fn under_way(&self, model: &M, course: &Course<M>, particles: usize, seed: u64) -> Box<dyn UnderWay> {
+        let nets = (self.networks)(model).networks();
+        Box::new(UnderWayByHand::new(nets, &first_particles(course, particles, seed), PATH.motion, seed))
     }
 }
 

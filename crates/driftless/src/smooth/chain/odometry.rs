@@ -31,6 +31,19 @@ impl Odometry {
         assert!(valid, "shares must not be negative: {share:?}");
         Self { frame, floor: std_floor, share }
     }
+
+    /// Where an action leads from a pose, without noise.
+    pub fn carried(&self, from: &[f64; 3], action: &[f64; 3]) -> [f64; 3] {
+        let moved = pose(from).moved(*action, self.frame);
+        [moved.x, moved.y, moved.heading]
+    }
+
+    /// Variances of the noise of an action, of x, y and heading.
+    pub fn variances(&self, action: &[f64; 3]) -> [f64; 3] {
+        let variance = |k: usize, size: f64| self.floor[k].powi(2) + (self.share[k] * size).powi(2);
+        let position = variance(0, action[0].hypot(action[1]));
+        [position, position, variance(1, action[2])]
+    }
 }
 
 fn triple(values: &[f64]) -> [f64; 3] {
@@ -47,14 +60,11 @@ impl Dynamics for Odometry {
     }
 
     fn moved(&self, state: &[f64], action: &[f64]) -> Vec<f64> {
-        let moved = pose(state).moved(triple(action), self.frame);
-        vec![moved.x, moved.y, moved.heading]
+        self.carried(&triple(state), &triple(action)).to_vec()
     }
 
     fn noise(&self, action: &[f64]) -> Matrix {
-        let variance = |k: usize, size: f64| self.floor[k].powi(2) + (self.share[k] * size).powi(2);
-        let position = variance(0, action[0].hypot(action[1]));
-        Matrix::diagonal(&[position, position, variance(1, action[2])])
+        Matrix::diagonal(&self.variances(&triple(action)))
     }
 
     /// A turn of the robot turns its step: ∂(x, y)/∂θ = (-Δy, Δx).

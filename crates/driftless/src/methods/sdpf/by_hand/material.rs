@@ -1,6 +1,7 @@
 //! Lessons and draws as the kernels want them.
 
 use crate::batch::Batch;
+use crate::draws::{DrawSizes, Draws};
 use crate::dropout::Phase;
 use crate::error::Result;
 use crate::methods::filtering::Course;
@@ -103,6 +104,12 @@ impl Material {
         let actions = self.actions.iter().flatten().all(|x| x.is_finite());
         actions && self.images.iter().all(|x| x.is_finite())
     }
+}
+
+/// So many particles of a course's prior.
+pub(super) fn first_particles<M: Model>(course: &Course<M>, particles: usize, seed: u64) -> Vec<[f32; 3]> {
+    let sizes = DrawSizes { batch: 1, steps: 1, particles, state: 3, noise: 3, uniforms: 1 };
+    triples(&course.prior.sample(&Draws::new(sizes, seed, &Device::flex(), DType::F32)).states)
 }
 
 /// [.., 3] as rows.

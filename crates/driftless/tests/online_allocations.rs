@@ -1,0 +1,57 @@
+//! A robot under way is followed without allocating anything after the first step.
+
+#![allow(unsafe_code, reason = "an allocator that counts")]
+
+use driftless::learn::{Experiment, Method, Scales, TrainingSet};
+use driftless::methods::{AnchoredEm, Teaching};
+use driftless_world::labels::LabelBudget;
+use driftless_world::maze::{Layout, MazeWorld};
+use driftless_world::random::Random;
+use std::alloc::{GlobalAlloc, Layout as Memory, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+struct Counting;
+
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: all is left to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Memory) -> *mut u8 {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Memory) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// With images without a meaning, so that the belief widens, narrows and gets lost: populations of all sizes. One test
+/// alone in its process, so that nobody else allocates meanwhile.
+#[test]
+fn steps_allocate_nothing() {
+    let world = MazeWorld::new(Layout::built_in("maze1").unwrap(), 12, 12);
+    let mut random = Random::new(1);
+    let episodes = (0..2).map(|k| world.episode(1, k, 20).into_trajectory(0.1, &mut random).unwrap());
+    let budget = LabelBudget::new(0.5, 1).unwrap();
+    let lessons = TrainingSet::new(Box::new(episodes.collect::<Vec<_>>()), 0..2, budget).unwrap();
+    let scales = Scales::measure(&lessons).unwrap();
+    let method = AnchoredEm::new(&Experiment::default(), &scales, Teaching::BetweenLabels).unwrap();
+    let mut filter = method.under_way(100, 3).expect("this method has a filter");
+    let size: usize = scales.pixels.shape().iter().product();
+    let images: Vec<f32> = (0..20 * size).map(|_| random.normal() as f32).collect();
+    filter.step(Some(&images[..size]), None);
+    let mut sizes = Vec::with_capacity(400);
+    let before = COUNT.load(Ordering::Relaxed);
+    for image in images.chunks_exact(size).cycle().take(400) {
+        sizes.push(filter.step(Some(image), Some([10.0, 0.0, 0.2])).particles);
+    }
+    assert_eq!(COUNT.load(Ordering::Relaxed) - before, 0);
+    sizes.dedup();
+    assert!(sizes.len() > 5, "populations did not change: {sizes:?}");
+}
