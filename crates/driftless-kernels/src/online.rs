@@ -4,6 +4,7 @@
 //! l = 1 / (ε + 1 - cos(e, ê)). Noise is named by the seed and the step, and parts of the particles do not depend on
 //! the threads that work on them: the same inputs give the same bytes.
 
+mod drawing;
 mod estimate;
 mod particles;
 mod table;
@@ -83,18 +84,18 @@ impl Online {
             seed: self.seed,
             step: self.step,
         };
-        self.particles.draw(uniform(!self.seed, self.step));
+        let extent = self.particles.advance(&way, uniform(!self.seed, self.step));
         if saw {
             self.look(image);
             match &mut self.places {
-                Places::Exact(net) => self.particles.move_and_weigh(&way, &*net, &self.seen),
+                Places::Exact(net) => self.particles.weigh(self.cpu, &*net, &self.seen),
                 Places::Tabulated(table) => {
-                    table.look(self.cpu, &self.seen);
-                    self.particles.move_and_weigh(&way, &*table, &self.seen);
+                    table.look(self.cpu, &self.seen, extent);
+                    self.particles.weigh(self.cpu, &*table, &self.seen);
                 }
             }
         } else {
-            self.particles.move_and_weigh(&way, &Blind, &[]);
+            self.particles.weigh(self.cpu, &Blind, &[]);
         }
         self.step += 1;
         self.particles.estimate([moved, saw])

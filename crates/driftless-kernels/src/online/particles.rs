@@ -1,12 +1,13 @@
 //! Particles, in parts that threads share.
 
+use super::drawing::Drawing;
 use super::estimate::{Estimate, Sums};
 use super::weigh::{Room, Weigh};
 use crate::Cpu;
 use crate::angles::{turn, wrapped};
 use crate::cpu::Work;
 use crate::normal::fill_normal;
-use crate::scan::{Motion, draw};
+use crate::scan::Motion;
 use rayon::prelude::*;
 
 /// So many particles are one part: waking a thread costs more than they do.
@@ -29,14 +30,12 @@ pub(super) struct Moved {
     pub step: u64,
 }
 
-/// All particles, and room for the next ones.
+/// All particles.
 #[derive(Debug)]
 pub(super) struct Particles {
     now: Vec<Particle>,
-    next: Vec<Particle>,
     /// What weights are proportional to.
     likelihoods: Vec<f32>,
-    ancestors: Vec<u32>,
     parts: Vec<Part>,
     /// Particles of a part; the last one may have fewer.
     size: usize,
@@ -45,7 +44,12 @@ pub(super) struct Particles {
 /// Room of a part: its particles as columns, and what they need.
 #[derive(Clone, Debug, Default)]
 struct Part {
+    ancestors: Vec<u32>,
     columns: [Vec<f32>; 5],
+    /// Least and greatest x.
+    extent: [f32; 2],
+    /// Of all its particles, not normalised.
+    weight: f64,
     noise: [Vec<f32>; 3],
     room: Room,
     sums: Sums,
@@ -59,45 +63,55 @@ impl Particles {
             let heading = wrapped(heading);
             [x, y, heading, heading.cos(), heading.sin()]
         };
-        let now: Vec<Particle> = first.iter().map(particle).collect();
-        Self {
-            next: now.clone(),
-            now,
-            likelihoods: vec![1.0; count],
-            ancestors: vec![0; count],
-            parts: vec![Part::default(); count.div_ceil(size)],
-            size,
+        let part = |poses: &[[f32; 3]]| Part {
+            ancestors: vec![0; poses.len()],
+            weight: poses.len() as f64,
+            ..Part::default()
+        };
+        let parts = first.chunks(size).map(part).collect();
+        Self { now: first.iter().map(particle).collect(), likelihoods: vec![1.0; count], parts, size }
+    }
+
+    /// Draws the next generation by weight, systematically, and moves it; says from where to where it lies along x.
+    pub(super) fn advance(&mut self, way: &Moved, offset: f32) -> [f32; 2] {
+        let Self { now, likelihoods, parts, size, .. } = self;
+        let mut below = [0.0; PARTS + 1];
+        for (k, part) in parts.iter().enumerate() {
+            below[k + 1] = below[k] + part.weight;
         }
-    }
-
-    /// Chooses ancestors by weight, systematically.
-    pub(super) fn draw(&mut self, offset: f32) {
-        draw(&self.likelihoods, offset, &mut self.ancestors);
-    }
-
-    /// The next generation, and how likely each of it is.
-    pub(super) fn move_and_weigh(&mut self, way: &Moved, weigh: &impl Weigh, seen: &[f32]) {
-        let Self { now, next, likelihoods, ancestors, parts, size } = self;
+        let drawing = Drawing { weights: likelihoods, below: &below[..=parts.len()], size: *size, offset };
         let blocks = now.len().div_ceil(BLOCK) as u64;
-        let one = |(number, (part, next), likelihoods, ancestors): Share| {
+        let one = |(number, part): (usize, &mut Part)| {
+            drawing.draw(number, &mut part.ancestors);
             let first = way.step.wrapping_mul(3 * blocks).wrapping_add((number * *size / BLOCK) as u64);
-            part.advance(way, now, ancestors, [first, blocks]);
-            let columns = std::array::from_fn(|k| &part.columns[k][..]);
-            weigh.weigh(way.cpu, columns, seen, &mut part.room, likelihoods);
-            part.write(next);
-            part.sums = Sums::begin(next, likelihoods);
+            part.advance(way, now, [first, blocks]);
         };
         if let [part] = &mut parts[..] {
-            one((0, (part, &mut next[..]), &mut likelihoods[..], &ancestors[..]));
+            one((0, part));
         } else {
-            let rows = parts.par_iter_mut().zip(next.par_chunks_mut(*size));
-            let weights = likelihoods.par_chunks_mut(*size).zip(ancestors.par_chunks(*size));
-            let all = rows.zip(weights).enumerate();
-            all.for_each(|(number, (row, (likelihoods, ancestors)))| {
-                one((number, row, likelihoods, ancestors));
-            });
+            parts.par_iter_mut().enumerate().for_each(one);
         }
-        std::mem::swap(now, next);
+        let wider =
+            |[least, most]: [f32; 2], part: &Part| [least.min(part.extent[0]), most.max(part.extent[1])];
+        parts.iter().fold([f32::INFINITY, f32::NEG_INFINITY], wider)
+    }
+
+    /// How likely each of the next generation is, which becomes the present one.
+    pub(super) fn weigh(&mut self, cpu: Cpu, weigh: &impl Weigh, seen: &[f32]) {
+        let Self { now, likelihoods, parts, size, .. } = self;
+        let one = |part: &mut Part, now: &mut [Particle], likelihoods: &mut [f32]| {
+            let columns = std::array::from_fn(|k| &part.columns[k][..]);
+            weigh.weigh(cpu, columns, seen, &mut part.room, likelihoods);
+            part.write(now);
+            part.sums = Sums::begin(now, likelihoods);
+            part.weight = part.sums.compass[0];
+        };
+        if let [part] = &mut parts[..] {
+            one(part, now, likelihoods);
+        } else {
+            let rows = now.par_chunks_mut(*size).zip(likelihoods.par_chunks_mut(*size));
+            parts.par_iter_mut().zip(rows).for_each(|(part, (now, likelihoods))| one(part, now, likelihoods));
+        }
     }
 
     /// Where the particles are, in sums over parts in their order. Weights are equal where nothing was possible.
@@ -110,6 +124,8 @@ impl Particles {
         if !(sums.compass[0] > 0.0 && sums.compass[0].is_finite()) {
             likelihoods.fill(1.0);
             sums = Sums::begin(now, likelihoods);
+            let counts = likelihoods.chunks(*size).map(|own| own.len() as f64);
+            parts.iter_mut().zip(counts).for_each(|(part, count)| part.weight = count);
         }
         let origin = [now[0][0], now[0][1], sums.heading()];
         if parts.len() == 1 {
@@ -137,12 +153,10 @@ impl Particles {
     }
 }
 
-/// What one thread works on: the number of a part, its room and results.
-type Share<'a> = (usize, (&'a mut Part, &'a mut [Particle]), &'a mut [f32], &'a [u32]);
-
 impl Part {
-    /// Moves the descendants of these ancestors; blocks of noise begin at `first`, and are `blocks` for a coordinate.
-    fn advance(&mut self, way: &Moved, before: &[Particle], ancestors: &[u32], [first, blocks]: [u64; 2]) {
+    /// Moves descendants of the ancestors; blocks of noise begin at `first`, and are `blocks` for a coordinate.
+    fn advance(&mut self, way: &Moved, before: &[Particle], [first, blocks]: [u64; 2]) {
+        let ancestors = &self.ancestors;
         for (k, noise) in self.noise.iter_mut().enumerate() {
             noise.resize(ancestors.len(), 0.0);
             fill_normal(way.cpu, way.seed, first.wrapping_add(k as u64 * blocks), noise);
@@ -155,6 +169,8 @@ impl Part {
         way.cpu.run(Advance { way, noise: &self.noise, columns: &mut self.columns });
         let [_, _, headings, cosines, sines] = &mut self.columns;
         turn(way.cpu, headings, [cosines, sines]);
+        let wider = |[least, most]: [f32; 2], &x: &f32| [least.min(x), most.max(x)];
+        self.extent = self.columns[0].iter().fold([f32::INFINITY, f32::NEG_INFINITY], wider);
     }
 
     fn write(&self, to: &mut [Particle]) {

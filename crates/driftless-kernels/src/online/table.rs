@@ -15,9 +15,6 @@ use crate::scan::{PoseNet, encode, likelihood};
 use rayon::prelude::*;
 use std::f32::consts::{PI, TAU};
 
-/// Nodes that a thread multiplies at once.
-const SHARE: usize = 4096;
-
 /// A grid over positions from `low` to `high` and all headings.
 #[derive(Clone, Debug)]
 pub struct PoseTable {
@@ -27,10 +24,11 @@ pub struct PoseTable {
     density: [f32; 3],
     /// Nodes along x, y and heading; headings go round.
     nodes: [usize; 3],
-    /// Features of length 1 of [`SHARE`] nodes each.
+    /// Features of length 1 of all nodes with the same x.
     features: Vec<Panels>,
-    /// Of the image seen last, at all nodes.
+    /// Of the image seen last, a padded row for each x that was asked for.
     cosines: Vec<f32>,
+    stride: usize,
 }
 
 impl PoseTable {
@@ -43,11 +41,10 @@ impl PoseTable {
         assert!(low[0] < high[0] && low[1] < high[1], "a grid lies between two corners");
         let along = |k: usize| (nodes[k] - 1) as f32 / (high[k] - low[k]);
         let density = [along(0), along(1), nodes[2] as f32 / TAU];
-        let count: usize = nodes.iter().product();
-        let mut table = Self { net, low, density, nodes, features: Vec::new(), cosines: vec![0.0; count] };
-        let shares: Vec<usize> = (0..count).step_by(SHARE).collect();
-        table.features =
-            shares.into_par_iter().map(|first| table.tabulate(first, SHARE.min(count - first))).collect();
+        let stride = crate::padded(nodes[1] * nodes[2]);
+        let cosines = vec![0.0; nodes[0] * stride];
+        let mut table = Self { net, low, density, nodes, features: Vec::new(), cosines, stride };
+        table.features = (0..nodes[0]).into_par_iter().map(|x| table.tabulate(x)).collect();
         table
     }
 
@@ -59,8 +56,10 @@ impl PoseTable {
         [self.low[0] + x as f32 / dx, self.low[1] + y as f32 / dy, heading as f32 / dh - PI]
     }
 
-    fn tabulate(&self, first: usize, count: usize) -> Panels {
-        let poses: Vec<[f32; 3]> = (first..first + count).map(|node| self.pose(node)).collect();
+    /// All nodes of one x.
+    fn tabulate(&self, x: usize) -> Panels {
+        let count = self.nodes[1] * self.nodes[2];
+        let poses: Vec<[f32; 3]> = (x * count..(x + 1) * count).map(|node| self.pose(node)).collect();
         let (mut features, mut lengths) = (features(&self.net, &poses), Vec::new());
         let width = self.net.layers.width();
         to_units(Cpu::best(), &mut features, width, &mut lengths);
@@ -69,29 +68,29 @@ impl PoseTable {
         panels
     }
 
-    /// Compares all nodes with an image's features.
-    pub(super) fn look(&mut self, cpu: Cpu, seen: &[f32]) {
-        let width = self.net.layers.width();
-        let shares = self.cosines.par_chunks_mut(SHARE).zip(&self.features);
-        shares.for_each(|(cosines, panels)| {
-            let wide = crate::padded(cosines.len());
-            let left = Left::rows(seen, width);
-            if wide == cosines.len() {
-                let mut out = Out { numbers: cosines, stride: wide };
-                product(cpu, left, panels.right(), [1, width, wide], Finish::Store, &mut out);
-            } else {
-                let mut room = [0.0; SHARE];
-                let mut out = Out { numbers: &mut room[..wide], stride: wide };
-                product(cpu, left, panels.right(), [1, width, wide], Finish::Store, &mut out);
-                cosines.copy_from_slice(&room[..cosines.len()]);
-            }
+    /// Compares an image's features with all nodes around positions from `least` to `most` x.
+    pub(super) fn look(&mut self, cpu: Cpu, seen: &[f32], [least, most]: [f32; 2]) {
+        let (width, stride, nodes) = (self.net.layers.width(), self.stride, self.nodes[0]);
+        let at = |x: f32| cell((x - self.low[0]) * self.density[0], nodes).0;
+        let needed = at(least)..at(most) + 2;
+        let rows = &mut self.cosines[needed.start * stride..needed.end * stride];
+        rows.par_chunks_mut(stride).zip(&self.features[needed]).for_each(|(row, panels)| {
+            let mut out = Out { numbers: row, stride };
+            product(
+                cpu,
+                Left::rows(seen, width),
+                panels.right(),
+                [1, width, stride],
+                Finish::Store,
+                &mut out,
+            );
         });
     }
 
     /// The largest and the mean difference of cosines between table and network, over poses and an image's features
     /// of length 1.
     pub fn error(&mut self, seen: &[f32], poses: &[[f32; 3]]) -> [f64; 2] {
-        self.look(Cpu::best(), seen);
+        self.look(Cpu::best(), seen, [f32::NEG_INFINITY, f32::INFINITY]);
         let (features, width) = (features(&self.net, poses), self.net.layers.width());
         let apart = features.chunks_exact(width).zip(poses).map(|(row, pose)| {
             let exact = dot(row, seen) / dot(row, row).sqrt().max(1e-6);
@@ -112,7 +111,7 @@ impl PoseTable {
         let k = (at as usize).min(nh - 1);
         let (w, next) = (at - k as f32, if k + 1 == nh { 0 } else { k + 1 });
         let line = |i: usize, j: usize| {
-            let row = &self.cosines[(i * ny + j) * nh..][..nh];
+            let row = &self.cosines[i * self.stride + j * nh..][..nh];
             row[k] + w * (row[next] - row[k])
         };
         let near = line(i, j) + v * (line(i, j + 1) - line(i, j));

@@ -87,6 +87,14 @@ pub struct Experiment {
     /// What is left out of the preset `driftless`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<Piece>,
+    /// Whether kernels by hand take the place of tensors where there are some: faster, the same but for rounding.
+    #[serde(skip_serializing_if = "is_true")]
+    pub kernels: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_true(value: &bool) -> bool {
+    *value
 }
 
 impl Default for Experiment {
@@ -106,6 +114,7 @@ impl Default for Experiment {
             pixel_noise: 20.0,
             crop: 24,
             without: Vec::new(),
+            kernels: true,
         }
     }
 }

@@ -155,7 +155,8 @@ where
 {
     let released = choices.threshold.is_none() && !choices.learned_motion && choices.kernel_density;
     let (experiment, shop) = (experiment.clone(), Workshop::default());
-    released.then(|| Box::new(Hand { choices, experiment, shop, networks }) as Box<dyn ByHand<M>>)
+    (released && experiment.kernels)
+        .then(|| Box::new(Hand { choices, experiment, shop, networks }) as Box<dyn ByHand<M>>)
 }
 
 /// For the filter with its autoencoder.
