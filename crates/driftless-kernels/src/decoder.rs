@@ -68,11 +68,9 @@ impl DecoderGradient {
 impl DecoderNet {
     /// A network of zeros; its images are cut at 0 if `relu`.
     pub fn new(plan: ImagePlan, relu: bool) -> Self {
-        let mut patches = plan.patches();
+        let patches = plan.patches();
         let (last, depth) = (patches[patches.len() - 1], plan.channels[plan.channels.len() - 1]);
         let dense = Layer::new([plan.features, last.count() * crate::padded(depth)], true);
-        // Images of the encoder have no gaps between pixels; here the last image has, so that sums are quick.
-        patches[0].pitch = crate::padded(patches[0].channels);
         let deconv = |(patches, &inputs): (Patches, &usize)| Deconv {
             patches,
             layer: Layer::new([inputs, patches.length()], false),
@@ -165,7 +163,7 @@ impl Deconv {
         let group = crate::images::at_once(&self.patches);
         room.resize(group * rows * self.patches.stride(), 0.0);
         for pixel in large.chunks_exact_mut(self.patches.pitch) {
-            pixel.copy_from_slice(&self.bias);
+            pixel.iter_mut().zip(&self.bias).for_each(|(x, bias)| *x = *bias);
         }
         let parts = small.chunks(group * rows * stride).zip(large.chunks_mut(group * self.patches.image()));
         for (small, large) in parts {

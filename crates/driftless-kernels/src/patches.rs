@@ -49,66 +49,103 @@ impl Patches {
     /// Copies each patch of a large image into a row, with zeros for what is outside. What pads rows stays.
     pub fn gather(&self, image: &[f32], rows: &mut [f32]) {
         let image = &image[..self.image()];
-        let patches = rows.chunks_exact_mut(self.stride()).take(self.count());
-        for (number, patch) in patches.enumerate() {
-            for (u, line) in patch[..self.length()].chunks_exact_mut(KERNEL * self.channels).enumerate() {
-                self.gather_line(image, self.corner(number), u, line);
+        let line = KERNEL * self.channels;
+        self.each_line(|at, span| {
+            let line = &mut rows[at..at + line];
+            let Some(Span { skipped, length, start }) = span else {
+                line.fill(0.0);
+                return;
+            };
+            if length < line.len() {
+                line[..skipped].fill(0.0);
+                line[skipped + length..].fill(0.0);
             }
-        }
+            self.gather_span(&image[start..], &mut line[skipped..skipped + length]);
+        });
     }
 
-    /// One row of a kernel.
-    fn gather_line(&self, image: &[f32], [top, left]: [isize; 2], u: usize, line: &mut [f32]) {
-        let Some(row) = inside(top + u as isize, self.large[0]) else {
-            line.fill(0.0);
-            return;
-        };
-        let (c, row) = (self.channels, row * self.large[1]);
-        let whole =
-            inside(left, self.large[1]).filter(|left| left + KERNEL <= self.large[1] && c == self.pitch);
-        if let Some(left) = whole {
-            let start = (row + left) * c;
-            line.copy_from_slice(&image[start..start + KERNEL * c]);
+    fn gather_span(&self, image: &[f32], inside: &mut [f32]) {
+        if self.channels == self.pitch {
+            // Nine numbers are copied faster than a function for many is called.
+            match <&mut [f32; 9]>::try_from(&mut *inside) {
+                Ok(nine) => nine.copy_from_slice(&image[..9]),
+                Err(_) => inside.copy_from_slice(&image[..inside.len()]),
+            }
             return;
         }
-        for (v, part) in line.chunks_exact_mut(c).enumerate() {
-            match inside(left + v as isize, self.large[1]) {
-                Some(column) => {
-                    let start = (row + column) * self.pitch;
-                    part.copy_from_slice(&image[start..start + c]);
-                }
-                None => part.fill(0.0),
-            }
+        for (part, pixel) in inside.chunks_exact_mut(self.channels).zip(image.chunks(self.pitch)) {
+            part.copy_from_slice(&pixel[..self.channels]);
         }
     }
 
     /// Adds each patch to where it was in a large image: the transpose of [`Patches::gather`].
     pub fn scatter(&self, rows: &[f32], image: &mut [f32]) {
-        let image = &mut image[..self.image()];
-        let (c, patches) = (self.channels, rows.chunks_exact(self.stride()).take(self.count()));
-        for (number, patch) in patches.enumerate() {
-            let [top, left] = self.corner(number);
-            for (tap, part) in patch[..self.length()].chunks_exact(c).enumerate() {
-                let row = inside(top + (tap / KERNEL) as isize, self.large[0]);
-                let column = inside(left + (tap % KERNEL) as isize, self.large[1]);
-                if let (Some(row), Some(column)) = (row, column) {
-                    let start = (row * self.large[1] + column) * self.pitch;
-                    image[start..start + c].iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
+        let end = self.image();
+        self.each_line(|at, span| {
+            if let Some(Span { skipped, length, start }) = span {
+                self.scatter_span(&rows[at + skipped..at + skipped + length], &mut image[start..end]);
+            }
+        });
+    }
+
+    fn scatter_span(&self, inside: &[f32], image: &mut [f32]) {
+        if self.channels == self.pitch {
+            image[..inside.len()].iter_mut().zip(inside).for_each(|(sum, x)| *sum += x);
+            return;
+        }
+        for (part, pixel) in inside.chunks_exact(self.channels).zip(image.chunks_mut(self.pitch)) {
+            pixel.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
+        }
+    }
+
+    /// Each row of the kernel at each place: where it begins among the patches, and what of it lies inside the image.
+    #[inline(always)]
+    fn each_line(&self, mut visit: impl FnMut(usize, Option<Span>)) {
+        let (stride, [height, width]) = (self.stride(), self.large);
+        let (line, columns) = (KERNEL * self.channels, self.small[1]);
+        // Between these columns nothing is outside, and nothing needs to be asked.
+        let lowest = self.before[1].div_ceil(STRIDE).min(columns);
+        let room = (width + self.before[1]).checked_sub(KERNEL);
+        let highest = room.map_or(0, |room| room / STRIDE + 1).clamp(lowest, columns);
+        for place in 0..self.small[0] {
+            for u in 0..KERNEL {
+                let first = place * columns * stride + u * line;
+                let row = (STRIDE * place + u).checked_sub(self.before[0]).filter(|&row| row < height);
+                let Some(row) = row.map(|row| row * width) else {
+                    (0..columns).for_each(|column| visit(first + column * stride, None));
+                    continue;
+                };
+                for column in (0..lowest).chain(highest..columns) {
+                    visit(first + column * stride, self.span(row, STRIDE * column));
+                }
+                for column in lowest..highest {
+                    let start = (row + STRIDE * column - self.before[1]) * self.pitch;
+                    visit(first + column * stride, Some(Span { skipped: 0, length: line, start }));
                 }
             }
         }
     }
 
-    /// The row and column of the large image where a patch begins.
-    fn corner(&self, number: usize) -> [isize; 2] {
-        let place = [number / self.small[1], number % self.small[1]];
-        std::array::from_fn(|k| (STRIDE * place[k]) as isize - self.before[k] as isize)
+    /// Of a row of the image that begins at a pixel, what a kernel sees that begins at a column before the padding.
+    #[inline(always)]
+    fn span(&self, row: usize, column: usize) -> Option<Span> {
+        let (c, before, width) = (self.channels, self.before[1], self.large[1]);
+        let skipped = before.saturating_sub(column).min(KERNEL);
+        let first = (column + skipped).checked_sub(before)?;
+        let count = (KERNEL - skipped).min(width.checked_sub(first)?);
+        (count > 0).then_some(Span {
+            skipped: skipped * c,
+            length: count * c,
+            start: (row + first) * self.pitch,
+        })
     }
 }
 
-/// A place that exists, of so many.
-fn inside(place: isize, size: usize) -> Option<usize> {
-    usize::try_from(place).ok().filter(|&place| place < size)
+/// A part of a row of a kernel: so many of its numbers are before the image, so many in it, from there on.
+struct Span {
+    skipped: usize,
+    length: usize,
+    start: usize,
 }
 
 #[cfg(test)]

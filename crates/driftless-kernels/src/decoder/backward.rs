@@ -58,6 +58,21 @@ impl DecoderNet {
 }
 
 impl Deconv {
+    /// Sums over pixels; those of the last images have few channels.
+    fn differentiate_bias(&self, cpu: Cpu, by_large: &[f32], sum: &mut Vec<f32>) {
+        let pitch = self.patches.pitch;
+        if pitch.is_multiple_of(crate::LANES) {
+            add_rows(cpu, by_large, pitch, sum);
+            return;
+        }
+        sum.resize(pitch, 0.0);
+        for image in by_large.chunks_exact(self.patches.image()) {
+            for (channel, sum) in sum.iter_mut().enumerate() {
+                *sum += image.iter().skip(channel).step_by(pitch).sum::<f32>();
+            }
+        }
+    }
+
     fn backward(
         &self,
         cpu: Cpu,
@@ -70,7 +85,7 @@ impl Deconv {
         let (rows, stride) = (self.patches.count(), crate::padded(self.layer.shape()[0]));
         let group = crate::images::at_once(&self.patches);
         room.resize(group * rows * self.patches.stride(), 0.0);
-        add_rows(cpu, by_large, self.patches.pitch, &mut sum.bias);
+        self.differentiate_bias(cpu, by_large, &mut sum.bias);
         let parts = small.chunks(group * rows * stride).zip(by_small.chunks_mut(group * rows * stride));
         for ((small, by_small), by_large) in parts.zip(by_large.chunks(group * self.patches.image())) {
             let patches = room.chunks_exact_mut(rows * self.patches.stride());
