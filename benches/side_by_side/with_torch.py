@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import resource
 import sys
 import time
@@ -145,7 +146,7 @@ def online(folder, count, steps):
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(2)
+    torch.set_num_threads(len(os.sched_getaffinity(0)))
     folder, rounds = sys.argv[1], int(sys.argv[2])
     found = train(folder, rounds)
     found["memory_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

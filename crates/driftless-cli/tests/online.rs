@@ -54,6 +54,8 @@ fn a_run_is_put_to_use() {
         let nowhere = tracker.step(None, Some([f64::NAN, 0.0, 0.0])).unwrap();
         assert!(!nowhere.saw && !nowhere.moved && nowhere.pose.x.is_finite());
     }
+    let none = Tracker::open(folder.path("maze-sdpf"), Start { particles: Some(0), seed: 1 });
+    assert!(none.map(|_| ()).unwrap_err().to_string().contains("particles"));
     let lstm = train(&folder, &data, "maze-lstm");
     let error = Tracker::open(lstm, Start::default()).map(|_| ()).unwrap_err().to_string();
     assert!(error.contains("cannot track one image at a time"), "{error}");

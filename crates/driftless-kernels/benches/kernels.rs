@@ -120,7 +120,9 @@ fn learn_scan() -> Box<dyn FnMut()> {
     };
     let (net, first, actions) = (poses(), triples(PARTICLES, 1), triples(STEPS, 2));
     let (noise, offsets) = (triples(STEPS * PARTICLES, 3), vec![0.5; STEPS]);
-    let (seen, pulls) = (numbers(STEPS * FEATURES, 4), numbers(STEPS * PARTICLES, 5));
+    // Features of length 1, nearly: that of 128 numbers between -½ and ½ is 3.27.
+    let seen: Vec<f32> = numbers(STEPS * FEATURES, 4).into_iter().map(|x| x / 3.27).collect();
+    let pulls = numbers(STEPS * PARTICLES, 5);
     let (mut memory, mut trace, mut sum) = <(TraceMemory, Trace, MlpGradient)>::default();
     let mut by_seen = vec![0.0; seen.len()];
     Box::new(move || {

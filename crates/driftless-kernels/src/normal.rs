@@ -41,7 +41,7 @@ fn normal_block(seed: u64, block: u64) -> [f32; BLOCK] {
     let (cosines, sines) = numbers.split_at_mut(BLOCK / 2);
     for (k, (cosine, sine)) in cosines.iter_mut().zip(sines).enumerate() {
         let bits = mixed(seed, block * (BLOCK as u64 / 2) + k as u64);
-        // From 2⁻³³ to 1 - 2⁻²⁵, never 0; and an angle from -π to π.
+        // From 2⁻³³ to 1, never 0; and an angle from -π to π.
         let u = ((bits >> 32) as u32 as f32 + 0.5) * 2.0_f32.powi(-32);
         let angle = (bits as u32 as i32 >> 8) as f32 * (std::f32::consts::PI * 2.0_f32.powi(-23));
         let radius = (-2.0 * ln(u)).max(0.0).sqrt();
@@ -100,7 +100,7 @@ mod tests {
         assert!((f64::from(ln(2.0_f32.powi(-33))) + 33.0 * std::f64::consts::LN_2).abs() < 1e-5);
     }
 
-    /// Moments within five standard errors, and the shares below -2, -1, 0, 1, 2 and 3.5 deviations.
+    /// Moments within five standard errors, and the shares below -2, -1, 0, 1 and 3.5 deviations.
     #[test]
     fn numbers_are_normal() {
         for cpu in Cpu::all() {

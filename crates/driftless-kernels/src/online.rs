@@ -21,6 +21,9 @@ use crate::scan::{Motion, PoseNet};
 use particles::{Moved, Particles};
 use weigh::Blind;
 
+/// No robot moves or turns so far in a step: positions and angles would lose all digits.
+const FAR: f32 = 1e6;
+
 /// How particles are compared with an image.
 #[derive(Clone, Debug)]
 pub enum Places {
@@ -68,14 +71,14 @@ impl Online {
 
     /// Moves by an action, looks at an image, and says where the robot is.
     ///
-    /// An image or an action that is not finite says nothing: weights stay equal, or the robot stays where it is but
+    /// An image that is not finite, or an action that is not or beyond all sense, says nothing: weights stay equal, or the robot stays where it is but
     /// for noise; the estimate tells of it.
     ///
     /// # Panics
     /// If the image has another size than the network's.
     pub fn step(&mut self, image: &[f32], action: [f32; 3]) -> Estimate {
         assert_eq!(image.len(), self.eyes.pixels(), "the size of the image");
-        let moved = action.iter().all(|x| x.is_finite());
+        let moved = action.iter().all(|x| x.abs() < FAR);
         let saw = image.iter().all(|x| x.is_finite());
         let way = Moved {
             cpu: self.cpu,

@@ -2,24 +2,25 @@
 //!
 //! A sequence is followed to its end before the next: its images, particles and gradients stay in the caches, and
 //! nothing of a whole batch is ever stored. The objective is somebody else's, who sees each sequence's trace, stretch by
-//! stretch, and says what pulls at it. Groups of sequences run in parallel; they do not depend on the number of threads, and their
-//! gradients are added in order.
+//! stretch, and says what pulls at it. Groups of sequences run in parallel; they do not depend on the number of threads,
+//! and their gradients are added in order.
 
 use crate::Cpu;
-use crate::decoder::{DecoderGradient, DecoderMemory, DecoderNet};
-use crate::dense::{LayerGradient, Rows};
-use crate::images::{ImageGradient, ImageMemory, ImageNet};
+use crate::decoder::{DecoderGradient, DecoderNet};
+use crate::dense::LayerGradient;
+use crate::images::{ImageGradient, ImageNet};
 use crate::mlp::MlpGradient;
-use crate::rows::{back_through_units, to_units};
-use crate::scan::{First, Motion, PoseNet, Sequence, Trace, TraceMemory};
+use crate::scan::{First, Motion, PoseNet, Sequence, Trace};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Mutex;
 
+mod room;
+
+use room::Room;
+
 /// Groups of sequences, at most.
 const GROUPS: usize = 8;
-/// Images that are decoded at once: their larger levels stay in the caches.
-const DECODED: usize = 12;
 
 /// All networks of the filter.
 #[derive(Clone, Debug)]
@@ -104,19 +105,6 @@ struct Group {
     reconstruction: f64,
 }
 
-#[derive(Debug, Default)]
-struct Room {
-    eyes: ImageMemory,
-    way: TraceMemory,
-    trace: Trace,
-    decoder: DecoderMemory,
-    seen: Vec<f32>,
-    lengths: Vec<f32>,
-    pulls: Vec<f32>,
-    by_seen: Vec<f32>,
-    by_decoded: Vec<f32>,
-}
-
 impl Networks {
     /// Sums of what the teacher said, of squared differences of pixels, and the gradient of the objective.
     pub fn learn_from(
@@ -164,95 +152,6 @@ impl Networks {
             room.trace.clone()
         };
         lessons.par_iter().map_init(Room::default, follow).collect()
-    }
-}
-
-impl Room {
-    /// Encodes all images.
-    fn look(&mut self, nets: &Networks, cpu: Cpu, lesson: &Lesson) {
-        nets.eyes.forward(cpu, lesson.images, lesson.masks, &mut self.eyes);
-        self.seen.clear();
-        self.seen.extend_from_slice(self.eyes.features());
-        to_units(cpu, &mut self.seen, nets.eyes.width(), &mut self.lengths);
-    }
-
-    fn follow(&mut self, nets: &Networks, cpu: Cpu, path: &Path, lesson: &Lesson) {
-        self.look(nets, cpu, lesson);
-        let sequence = Sequence { seen: &self.seen, ..lesson.sequence };
-        let (way, all) = ((&path.motion, path.first), 0..sequence.actions.len());
-        nets.poses.follow(cpu, way, (&sequence, all), &mut self.way, &mut self.trace);
-    }
-
-    /// There and back, stretch by stretch; as far as the features of images.
-    fn learn(
-        &mut self,
-        nets: &Networks,
-        cpu: Cpu,
-        path: &Path,
-        (number, lesson): (usize, &Lesson),
-        teacher: &impl Teacher,
-        group: &mut Group,
-    ) {
-        self.look(nets, cpu, lesson);
-        let Self { way, trace, seen, by_seen, pulls, .. } = self;
-        by_seen.clear();
-        by_seen.resize(seen.len(), 0.0);
-        let sequence = Sequence { seen, ..lesson.sequence };
-        let (steps, count) = (sequence.actions.len(), sequence.first.len());
-        let stretch = teacher.stretch().clamp(1, steps.max(1));
-        for start in (0..steps).step_by(stretch) {
-            let steps = start..(start + stretch).min(steps);
-            nets.poses.follow(cpu, (&path.motion, path.first), (&sequence, steps.clone()), way, trace);
-            pulls.clear();
-            pulls.resize(steps.len() * count, 0.0);
-            let said = teacher.teach(number, trace, steps.clone(), pulls);
-            group.figures.iter_mut().zip(said).for_each(|(sum, part)| *sum += part);
-            let sinks = (&mut group.gradient.poses, &mut by_seen[..]);
-            nets.poses.go_back(cpu, (trace, steps, pulls, seen), way, sinks);
-        }
-        back_through_units(cpu, seen, &self.lengths, nets.eyes.width(), by_seen);
-    }
-
-    fn go_back_to_images(&mut self, nets: &Networks, cpu: Cpu, masks: Option<&[f32]>, group: &mut Group) {
-        nets.eyes.backward(cpu, &mut self.by_seen, masks, &mut self.eyes, &mut group.gradient.eyes);
-    }
-
-    /// Decodes the features seen, some at a time, and adds the derivatives by them.
-    fn decode_seen(&mut self, nets: &Networks, cpu: Cpu, factor: f32, images: &[f32], group: &mut Group) {
-        let Self { eyes, decoder, by_seen, by_decoded, .. } = self;
-        let (pixels, stride) = (nets.eyes.pixels(), nets.eyes.width());
-        let parts = eyes.features().chunks(DECODED * stride).zip(by_seen.chunks_mut(DECODED * stride));
-        for ((numbers, by_seen), images) in parts.zip(images.chunks(DECODED * pixels)) {
-            let features = Rows { numbers, stride };
-            nets.decoder.forward(cpu, features, images.len() / pixels, decoder);
-            let sinks = (&mut group.gradient.decoder, &mut *by_decoded);
-            group.reconstruction +=
-                nets.decoder.squared_error(cpu, features, (images, factor), decoder, sinks);
-            by_seen.iter_mut().zip(&*by_decoded).for_each(|(sum, by)| *sum += by);
-        }
-    }
-
-    /// Encodes once more, decodes, and goes all the way back, some images at a time.
-    fn decode(
-        &mut self,
-        nets: &Networks,
-        cpu: Cpu,
-        factor: f32,
-        (images, masks): (&[f32], Option<&[f32]>),
-        group: &mut Group,
-    ) {
-        let Self { eyes, decoder, by_decoded, .. } = self;
-        let (pixels, mask) = (DECODED * nets.eyes.pixels(), DECODED * nets.eyes.mask());
-        for (number, images) in images.chunks(pixels).enumerate() {
-            let masks = masks.map(|masks| &masks[number * mask..((number + 1) * mask).min(masks.len())]);
-            nets.eyes.forward(cpu, images, masks, eyes);
-            let features = Rows { numbers: eyes.features(), stride: nets.eyes.width() };
-            nets.decoder.forward(cpu, features, images.len() / nets.eyes.pixels(), decoder);
-            let sinks = (&mut group.gradient.decoder, &mut *by_decoded);
-            group.reconstruction +=
-                nets.decoder.squared_error(cpu, features, (images, factor), decoder, sinks);
-            nets.eyes.backward(cpu, by_decoded, masks, eyes, &mut group.gradient.eyes);
-        }
     }
 }
 

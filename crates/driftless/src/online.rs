@@ -34,6 +34,9 @@ pub trait UnderWay: Send {
     fn step(&mut self, image: Option<&[f32]>, action: Option<[f64; 3]>) -> Estimate;
 }
 
+/// No robot moves or turns so far in a step.
+const FAR: f64 = 1e6;
+
 /// How a track begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Start {
@@ -60,14 +63,20 @@ impl Tracker {
     pub fn open(run: impl AsRef<Path>, start: Start) -> Result<Self> {
         let trained = Trained::open(run, &build)?;
         let particles = start.particles.unwrap_or(trained.config.experiment.particles);
+        if particles == 0 {
+            return Err(Error::setting("particles", "must be at least 1"));
+        }
         let filter = trained.method.under_way(particles, start.seed).ok_or_else(|| {
             let name = trained.method.name();
             Error::setting(
                 "method",
-                format!("{name:?} with this preset cannot track one image at a time yet"),
+                format!("{name:?} with these settings cannot track one image at a time yet"),
             )
         })?;
         let [height, width, _] = trained.config.data.image;
+        if !trained.scales.pixels.fits_into([height, width]) {
+            return Err(Error::setting("image", "of the run does not fit its pixel scales"));
+        }
         Ok(Self { filter, pixels: trained.scales.pixels, size: [height, width], image: Vec::new() })
     }
 
@@ -77,7 +86,7 @@ impl Tracker {
     }
 
     /// One step: RGB bytes row by row, of which the middle is looked at, and odometry since the image before. A missing
-    /// image or action, or an action that is not finite, says nothing, and the estimate tells of it.
+    /// image or action, or an action that is not finite or beyond all sense, says nothing, and the estimate tells of it.
     ///
     /// # Errors
     /// If the image has another size.
@@ -90,7 +99,7 @@ impl Tracker {
             }
             self.pixels.normalise_middle(frame, self.size, &mut self.image);
         }
-        let odometry = odometry.filter(|action| action.iter().all(|x| x.is_finite()));
+        let odometry = odometry.filter(|action| action.iter().all(|x| x.abs() < FAR));
         Ok(self.filter.step(frame.map(|_| &self.image[..]), odometry))
     }
 }

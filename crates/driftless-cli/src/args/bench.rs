@@ -9,7 +9,7 @@ use std::path::PathBuf;
 Examples:
   driftless bench
   driftless bench --json | python3 -m json.tool
-  driftless bench --peer-data peer_data    (made by the contenders' gen.py, see docs/performance.md)
+  driftless bench --peer-data peer_data    (made by benches/side_by_side/inputs.py)
 
 Measure on an idle machine: all times are wall-clock times.")]
 pub struct Bench {

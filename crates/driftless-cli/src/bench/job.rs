@@ -156,8 +156,9 @@ impl Draws {
 /// Little-endian numbers of 32 bits.
 pub fn read(folder: &Path, name: &str, count: usize) -> Result<Vec<f32>> {
     let path = folder.join(format!("{name}.bin"));
-    let bytes = std::fs::read(&path)
-        .with_context(|| format!("cannot read {}: make it with the contenders' gen.py", path.display()))?;
+    let bytes = std::fs::read(&path).with_context(|| {
+        format!("cannot read {}: make it with benches/side_by_side/inputs.py", path.display())
+    })?;
     if bytes.len() != 4 * count {
         bail!("{} has {} bytes, not {}", path.display(), bytes.len(), 4 * count);
     }

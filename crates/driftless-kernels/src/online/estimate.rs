@@ -81,6 +81,10 @@ impl Sums {
             }
             covariance[i][i] = covariance[i][i].max(0.0);
         }
+        // Headings are seen from their own mean direction.
+        if whole > 0.0 {
+            covariance[2][2] = self.second[2][2] / whole;
+        }
         Estimate {
             pose: [origin[0] + mean[0], origin[1] + mean[1], origin[2]],
             covariance,

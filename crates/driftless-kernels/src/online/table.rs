@@ -72,7 +72,7 @@ impl PoseTable {
     pub(super) fn look(&mut self, cpu: Cpu, seen: &[f32], [least, most]: [f32; 2]) {
         let (width, stride, nodes) = (self.net.layers.width(), self.stride, self.nodes[0]);
         let at = |x: f32| cell((x - self.low[0]) * self.density[0], nodes).0;
-        let needed = at(least)..at(most) + 2;
+        let needed = at(least)..at(most).max(at(least)) + 2;
         let rows = &mut self.cosines[needed.start * stride..needed.end * stride];
         rows.par_chunks_mut(stride).zip(&self.features[needed]).for_each(|(row, panels)| {
             let mut out = Out { numbers: row, stride };

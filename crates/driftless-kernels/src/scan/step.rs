@@ -86,10 +86,11 @@ pub(crate) fn weigh_columns(
     cpu.run(MatchOnly { features, seen, epsilon: net.epsilon, likelihoods });
 }
 
-/// 1 / (ε + 1 - cos), of a cosine that rounding may have made too large.
+/// 1 / (ε + 1 - cos), of a cosine that rounding may have made too large; what is not a number stays so.
 #[inline(always)]
 pub(crate) fn likelihood(epsilon: f32, cosine: f32) -> f32 {
-    1.0 / (epsilon + (1.0 - cosine).max(0.0))
+    let gap = 1.0 - cosine;
+    1.0 / (epsilon + if gap < 0.0 { 0.0 } else { gap })
 }
 
 struct MatchOnly<'a> {

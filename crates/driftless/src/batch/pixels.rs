@@ -75,6 +75,13 @@ impl PixelScale {
 }
 
 impl PixelScale {
+    /// Whether it is for the middle of RGB images of this height and width, and complete.
+    pub(crate) fn fits_into(&self, [height, width]: [usize; 2]) -> bool {
+        let [channels, inner_height, inner_width] = self.shape();
+        let complete = self.mean.len() == channels * inner_height * inner_width;
+        complete && channels == 3 && inner_height <= height && inner_width <= width
+    }
+
     /// The middle of an RGB image of this height and width, normalised and channels first, in place of what was there.
     ///
     /// # Panics
@@ -107,5 +114,26 @@ fn each(pixels: &Pixels, mut take: impl FnMut(usize, f64)) {
     match pixels {
         Pixels::Bytes(bytes) => bytes.iter().enumerate().for_each(|(i, &b)| take(i, f64::from(b))),
         Pixels::Floats(floats) => floats.iter().enumerate().for_each(|(i, &f)| take(i, f64::from(f))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The middle of a frame of 4 x 6 pixels, normalised, is what normalising the cut-out image gives.
+    #[test]
+    fn the_middle_of_a_frame() {
+        let byte = |k: usize| (k * 37 % 251) as u8;
+        let frame: Vec<u8> = (0..4 * 6 * 3).map(byte).collect();
+        let rows = (1..3).flat_map(|row| frame[(row * 6 + 1) * 3..(row * 6 + 5) * 3].to_vec());
+        let images = Images { height: 2, width: 4, channels: 3, pixels: Pixels::Bytes(rows.collect()) };
+        let other = Images { pixels: Pixels::Bytes((100..124).map(byte).collect()), ..images.clone() };
+        let scale = PixelScale::measure([&images, &other]).unwrap();
+        let (mut expected, mut found) = (Vec::new(), vec![9.0]);
+        scale.normalise(&images, &mut expected).unwrap();
+        scale.normalise_middle(&frame, [4, 6], &mut found);
+        assert_eq!(found, expected);
+        assert!(scale.fits_into([4, 6]) && scale.fits_into([2, 4]) && !scale.fits_into([2, 3]));
     }
 }

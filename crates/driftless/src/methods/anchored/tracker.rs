@@ -175,6 +175,9 @@ impl Tracker<'_> {
     /// How many particles a belief of this standard deviation is to have: as many for an area as once found.
     fn wanted(&self, spread: f64) -> usize {
         let [most, least] = self.population;
+        if spread == f64::INFINITY {
+            return most.max(least).max(1);
+        }
         let count = least as f64 * (spread / self.found).powi(2);
         (count as usize).clamp(least.max(1), most.max(least).max(1))
     }
@@ -215,7 +218,8 @@ fn log_sum(logs: &[f64]) -> f64 {
     if highest == f64::NEG_INFINITY {
         return highest;
     }
-    logs.iter().map(|log| (log - highest).exp()).sum::<f64>().ln() + highest
+    let finite = logs.iter().filter(|log| log.is_finite());
+    finite.map(|log| (log - highest).exp()).sum::<f64>().ln() + highest
 }
 
 #[cfg(test)]
