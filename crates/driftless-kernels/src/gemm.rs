@@ -10,31 +10,65 @@ pub use panels::Panels;
 
 use crate::{Cpu, LANES};
 
-/// The left factor: M rows of K numbers, or the transpose of K rows of M.
+/// The left factor: M rows of K numbers, or the transpose of K rows of M, or an image as kernels see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Left<'a> {
     numbers: &'a [f32],
     stride: usize,
-    turned: bool,
+    order: Order<'a>,
+}
+
+/// Where the number of row i and column k of a left factor is.
+#[derive(Clone, Copy, Debug)]
+enum Order<'a> {
+    /// At i · stride + k.
+    Rows,
+    /// At i + k · stride.
+    Turned,
+    /// At i · stride + offset k.
+    Taps(&'a [usize]),
+    /// At offset i + k · stride.
+    TapRows(&'a [usize]),
 }
 
 impl<'a> Left<'a> {
     /// Rows that begin `stride` numbers apart.
     pub fn rows(numbers: &'a [f32], stride: usize) -> Self {
-        Self { numbers, stride, turned: false }
+        Self { numbers, stride, order: Order::Rows }
     }
 
     /// The transpose of such rows.
     pub fn transposed(numbers: &'a [f32], stride: usize) -> Self {
-        Self { numbers, stride, turned: true }
+        Self { numbers, stride, order: Order::Turned }
+    }
+
+    /// Row i is what the taps of a kernel see at the i-th of some places that are `stride` apart: numbers so far
+    /// behind the place as the offsets say. A convolution that copies nothing.
+    pub fn taps(numbers: &'a [f32], stride: usize, offsets: &'a [usize]) -> Self {
+        Self { numbers, stride, order: Order::Taps(offsets) }
+    }
+
+    /// The transpose of [`Left::taps`]: a row for each tap, a column for each place.
+    pub fn tap_rows(numbers: &'a [f32], stride: usize, offsets: &'a [usize]) -> Self {
+        Self { numbers, stride, order: Order::TapRows(offsets) }
     }
 
     fn must_have(&self, m: usize, k: usize) {
-        let (rows, width) = if self.turned { (k, m) } else { (m, k) };
-        assert!(
-            width <= self.stride && holds(self.numbers, rows, self.stride, width),
-            "left factor is too small"
-        );
+        let enough = match self.order {
+            Order::Rows => holds(self.numbers, m, self.stride, k),
+            Order::Turned => m <= self.stride && holds(self.numbers, k, self.stride, m),
+            Order::Taps(offsets) => self.holds_taps(offsets, k, m),
+            Order::TapRows(offsets) => self.holds_taps(offsets, m, k),
+        };
+        assert!(enough, "the left factor is too small");
+    }
+
+    /// Whether so many taps see only numbers that are there, at so many places.
+    fn holds_taps(&self, offsets: &[usize], taps: usize, places: usize) -> bool {
+        let farthest = offsets.get(..taps).map(|taps| taps.iter().max().copied());
+        let behind = places.saturating_sub(1).saturating_mul(self.stride);
+        let seen = |farthest: usize| farthest.saturating_add(behind) < self.numbers.len();
+        farthest.is_some_and(|farthest| places == 0 || farthest.is_none_or(seen))
     }
 }
 
@@ -44,15 +78,27 @@ pub struct Right<'a> {
     numbers: &'a [f32],
     stride: usize,
     panel: usize,
+    /// Where each row begins, if not `stride` after the one before.
+    offsets: Option<&'a [usize]>,
 }
 
 impl<'a> Right<'a> {
     /// Rows that begin `stride` numbers apart.
     pub fn rows(numbers: &'a [f32], stride: usize) -> Self {
-        Self { numbers, stride, panel: LANES }
+        Self { numbers, stride, panel: LANES, offsets: None }
+    }
+
+    /// Rows that begin where the offsets say: an image, moved by each tap of a kernel.
+    pub fn moved(numbers: &'a [f32], offsets: &'a [usize]) -> Self {
+        Self { numbers, stride: 0, panel: LANES, offsets: Some(offsets) }
     }
 
     fn must_have(&self, k: usize, n: usize) {
+        if let Some(offsets) = self.offsets {
+            let enough = |rows: &[usize]| rows.iter().all(|row| row.saturating_add(n) <= self.numbers.len());
+            assert!(offsets.get(..k).is_some_and(enough), "the right factor is too small");
+            return;
+        }
         let last = (n / LANES - 1) * self.panel;
         let behind = self.numbers.get(last..).unwrap_or_default();
         assert!(holds(behind, k, self.stride, LANES), "the right factor is too small");

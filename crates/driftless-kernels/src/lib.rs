@@ -18,6 +18,7 @@ mod lanes;
 pub mod mlp;
 mod normal;
 pub mod online;
+pub mod pfnet;
 
 pub mod patches;
 pub mod rows;

@@ -39,6 +39,6 @@ impl Panels {
 
     /// As a right factor.
     pub fn right(&self) -> Right<'_> {
-        Right { numbers: &self.numbers, stride: LANES, panel: LANES * self.rows }
+        Right { numbers: &self.numbers, stride: LANES, panel: LANES * self.rows, offsets: None }
     }
 }

@@ -55,7 +55,8 @@ impl Case {
             _ => Finish::Gate(&of.gate),
         };
         let stride = if self.turned { m } else { k } + self.gap;
-        let left = Left { numbers: &of.a, stride, turned: self.turned };
+        let order = if self.turned { Order::Turned } else { Order::Rows };
+        let left = Left { numbers: &of.a, stride, order };
         let mut out = of.before.clone();
         product(cpu, left, right, [m, k, wide], finish, &mut Out { numbers: &mut out, stride: of.stride });
         out
@@ -126,4 +127,55 @@ fn too_small_a_matrix_is_refused() {
     };
     assert!(!wrong(6, 48, 32));
     assert!(wrong(5, 48, 32) && wrong(6, 47, 32) && wrong(6, 48, 31));
+}
+
+/// The four ways to look at an image through the taps of a kernel, against a matrix of what they see.
+#[test]
+fn taps_see_what_a_matrix_says() {
+    let (image, offsets, places, step) = (numbers(200, 1), [0, 3, 17, 18, 40], 7, 2);
+    let seen = |tap: usize, place: usize| image[offsets[tap] + step * place];
+    let taken: Vec<f32> = (0..places).flat_map(|place| (0..5).map(move |tap| seen(tap, place))).collect();
+    let (b, moved) = (numbers(7 * LANES, 2), [60, 2, 33, 7, 8]);
+    let rows: Vec<f32> = moved.iter().flat_map(|&from| image[from..from + 2 * LANES].to_vec()).collect();
+    for cpu in Cpu::all() {
+        let run = |left, right, shape: [usize; 3]| {
+            let mut out = vec![0.0; shape[0] * shape[2]];
+            let mut to = Out { numbers: &mut out, stride: shape[2] };
+            product(cpu, left, right, shape, Finish::Store, &mut to);
+            out
+        };
+        let right = Right::rows(&b, LANES);
+        let [ahead, back] = [[places, 5, LANES], [5, places, LANES]];
+        let tapped = run(Left::taps(&image, step, &offsets), right, ahead);
+        assert_eq!(tapped, run(Left::rows(&taken, 5), right, ahead), "{cpu:?}");
+        let tapped = run(Left::tap_rows(&image, step, &offsets), right, back);
+        assert_eq!(tapped, run(Left::transposed(&taken, 5), right, back), "{cpu:?}");
+        let (left, shape) = (Left::rows(&taken, 5), [places, 5, 2 * LANES]);
+        let expected = run(left, Right::rows(&rows, 2 * LANES), shape);
+        assert_eq!(run(left, Right::moved(&image, &moved), shape), expected, "{cpu:?}");
+    }
+}
+
+/// One number too few is refused, by any tap.
+#[test]
+fn taps_beyond_the_image_are_refused() {
+    let (image, b, mut out) = (vec![1.0; 50], vec![1.0; 3 * LANES], vec![0.0; 8 * LANES]);
+    let mut fails = |left: Left, right: Right, shape: [usize; 3]| {
+        let mut to = Out { numbers: &mut out, stride: LANES };
+        let run = std::panic::AssertUnwindSafe(|| {
+            product(Cpu::best(), left, right, shape, Finish::Store, &mut to);
+        });
+        std::panic::catch_unwind(run).is_err()
+    };
+    let right = Right::rows(&b, LANES);
+    for (last, wrong) in [(43, false), (44, true), (usize::MAX, true)] {
+        let offsets = [0, last, 2];
+        assert_eq!(fails(Left::taps(&image, 3, &offsets), right, [3, 3, LANES]), wrong);
+        assert_eq!(fails(Left::tap_rows(&image, 3, &offsets), right, [3, 3, LANES]), wrong);
+    }
+    assert!(fails(Left::taps(&image, 1, &[0, 1]), right, [1, 3, LANES]), "a tap without an offset");
+    for (last, wrong) in [(34, false), (35, true), (usize::MAX, true)] {
+        let offsets = [0, last];
+        assert_eq!(fails(Left::rows(&b, 2), Right::moved(&image, &offsets), [1, 2, LANES]), wrong);
+    }
 }

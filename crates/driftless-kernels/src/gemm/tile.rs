@@ -5,7 +5,7 @@
     reason = "the one micro-kernel: pointers into checked slices, instructions after asking"
 )]
 
-use super::{Finish, Left, Out, Right};
+use super::{Finish, Left, Order, Out, Right};
 use crate::lanes::{Plain, Row};
 use crate::{Cpu, LANES};
 
@@ -101,19 +101,45 @@ impl Place<'_> {
     /// M rows; returns how many.
     #[inline(always)]
     unsafe fn tile<R: Row, const M: usize>(self) -> usize {
-        let b = self.right.numbers.as_ptr().wrapping_add(self.panel * self.right.panel);
-        // SAFETY: the caller's; two loops, so that one of the steps is known to be 1.
+        let Left { numbers, stride, order } = self.left;
+        let (a, row) = (numbers.as_ptr(), self.row);
+        // SAFETY: the caller's; a loop for each order, so that one of the steps is known to be 1.
         unsafe {
-            let sums = if self.left.turned {
-                let a = self.left.numbers.as_ptr().wrapping_add(self.row);
-                sums::<R, M>(a, [1, self.left.stride], b, self.right.stride, self.k)
-            } else {
-                let a = self.left.numbers.as_ptr().wrapping_add(self.row * self.left.stride);
-                sums::<R, M>(a, [self.left.stride, 1], b, self.right.stride, self.k)
+            let sums = match order {
+                Order::Rows => {
+                    let a = a.wrapping_add(row * stride);
+                    self.sums::<R, M>(|i, k| *a.add(i * stride + k))
+                }
+                Order::Turned => {
+                    let a = a.wrapping_add(row);
+                    self.sums::<R, M>(|i, k| *a.add(i + k * stride))
+                }
+                Order::Taps(offsets) => {
+                    let (a, offsets) = (a.wrapping_add(row * stride), offsets.as_ptr());
+                    self.sums::<R, M>(|i, k| *a.add(i * stride + *offsets.add(k)))
+                }
+                Order::TapRows(offsets) => {
+                    let rows: [*const f32; M] = std::array::from_fn(|i| a.wrapping_add(offsets[row + i]));
+                    self.sums::<R, M>(|i, k| *rows[i].add(k * stride))
+                }
             };
             self.put(sums);
         }
         M
+    }
+
+    /// Σ over k of a(i, k) b(k, ·), for M rows i.
+    #[inline(always)]
+    unsafe fn sums<R: Row, const M: usize>(self, a: impl Fn(usize, usize) -> f32) -> [R; M] {
+        let Right { numbers, stride, panel, offsets } = self.right;
+        let b = numbers.as_ptr().wrapping_add(self.panel * panel);
+        // SAFETY: the caller's.
+        unsafe {
+            match offsets.map(<[usize]>::as_ptr) {
+                None => sums::<R, M>(a, |k| b.wrapping_add(k * stride), self.k),
+                Some(offsets) => sums::<R, M>(a, |k| b.wrapping_add(*offsets.add(k)), self.k),
+            }
+        }
     }
 
     #[inline(always)]
@@ -140,19 +166,17 @@ impl Place<'_> {
 /// Σ over k of a(i, k) b(k, ·), for M rows i.
 #[inline(always)]
 unsafe fn sums<R: Row, const M: usize>(
-    a: *const f32,
-    [down, along]: [usize; 2],
-    b: *const f32,
-    stride: usize,
+    a: impl Fn(usize, usize) -> f32,
+    b: impl Fn(usize) -> *const f32,
     k: usize,
 ) -> [R; M] {
     // SAFETY: the caller's.
     unsafe {
         let mut sums = [R::splat(0.0); M];
         for k in 0..k {
-            let row = R::load(b.add(k * stride));
+            let row = R::load(b(k));
             for (i, sum) in sums.iter_mut().enumerate() {
-                *sum = sum.plus_product(R::splat(*a.add(i * down + k * along)), row);
+                *sum = sum.plus_product(R::splat(a(i, k)), row);
             }
         }
         sums

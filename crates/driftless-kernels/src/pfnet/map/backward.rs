@@ -1,0 +1,92 @@
+//! From derivatives by a view's features to those by the weights of the map branch, and by the view.
+
+use super::{LOCAL_SIDE, Map, MapRoom, SMALL, View};
+use crate::Cpu;
+use crate::pfnet::many_scales::ManyScalesGradient;
+use crate::pfnet::norm::{Norm, common_part};
+use crate::pfnet::pooling::unpool_row;
+use crate::pfnet::second::{MAP_FEATURES, VIEWS, rows_back};
+
+/// The derivatives by all weights of the branch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::pfnet) struct MapGradient {
+    pub(in crate::pfnet) first: ManyScalesGradient,
+    pub(in crate::pfnet) first_norm: Norm,
+    /// In the order of [`rows_back`], an input each.
+    pub(in crate::pfnet) second: Vec<f32>,
+    pub(in crate::pfnet) second_bias: Vec<f32>,
+    pub(in crate::pfnet) second_norm: Norm,
+}
+
+impl MapGradient {
+    /// Zeros for all weights of a branch.
+    pub(in crate::pfnet) fn reset(&mut self, net: &Map) {
+        net.first.reset(&mut self.first);
+        self.first_norm = Norm::new(VIEWS);
+        self.second_norm = Norm::new(MAP_FEATURES);
+        self.second = vec![0.0; rows_back().count() * VIEWS];
+        self.second_bias = vec![0.0; MAP_FEATURES];
+    }
+}
+
+impl Map {
+    /// Adds the derivatives by all weights, given those by the features of a view, which are used up; and those by
+    /// the view, if they are wanted.
+    pub(in crate::pfnet) fn backward(
+        &self,
+        cpu: Cpu,
+        view: &View,
+        by_features: &mut [f32],
+        room: &mut MapRoom,
+        sum: &mut MapGradient,
+        by_local: Option<&mut [f32]>,
+    ) {
+        let x = (&view.results[..], view.second_moments);
+        let norm = &self.second_norm;
+        let common = norm.back_through_relu(cpu, x, by_features, view.results.len(), &mut sum.second_norm);
+        norm.back(cpu, x, common, by_features);
+        for pixel in by_features.chunks_exact(MAP_FEATURES) {
+            sum.second_bias.iter_mut().zip(pixel).for_each(|(sum, by)| *sum += by);
+        }
+        self.activated(cpu, view, &mut room.act);
+        let MapRoom { act, by_act, second, .. } = room;
+        self.second.backward(cpu, act, by_features, second, &mut sum.second, by_act);
+        self.back_through_first(cpu, view, room, sum);
+        if let Some(by_local) = by_local {
+            self.back_to_view(cpu, room, by_local);
+        }
+    }
+
+    /// From `by_act` to the derivatives by the first layer's results, in their place, and by its weights.
+    fn back_through_first(&self, cpu: Cpu, view: &View, room: &mut MapRoom, sum: &mut MapGradient) {
+        let MapRoom { results, by_act, .. } = room;
+        self.first_layer(cpu, &view.local, results);
+        let (x, norm) = ((&view.kept[..], view.first_moments), &self.first_norm);
+        let common = norm.back_through_relu(cpu, x, by_act, results.len(), &mut sum.first_norm);
+        common_part(cpu, view.first_moments, common, results);
+        let factors: Vec<f32> = norm.gamma.iter().map(|gamma| gamma * view.first_moments.sharpness).collect();
+        for pixel in by_act.chunks_exact_mut(VIEWS) {
+            pixel.iter_mut().zip(&factors).for_each(|(by, factor)| *by *= factor);
+        }
+        let line = SMALL * VIEWS;
+        for (y, (by, places)) in by_act.chunks_exact(line).zip(view.places.chunks_exact(line)).enumerate() {
+            let mut rows = results.chunks_exact_mut(LOCAL_SIDE * VIEWS).skip(2 * y);
+            let mut next = || rows.next().unwrap_or_default();
+            unpool_row(by, places, VIEWS, &mut [next(), next(), next()]);
+        }
+        for (y, row) in results.chunks_exact(LOCAL_SIDE * VIEWS).enumerate() {
+            self.first.differentiate_row(cpu, &view.local, y, row, &mut sum.first);
+        }
+    }
+
+    /// From the derivatives by the first layer's results to those by the view.
+    fn back_to_view(&self, cpu: Cpu, room: &mut MapRoom, by_view: &mut [f32]) {
+        let MapRoom { results, by_local, taps, .. } = room;
+        by_local.clear();
+        by_local.resize(self.first.image(), 0.0);
+        for (y, row) in results.chunks_exact(LOCAL_SIDE * VIEWS).enumerate() {
+            self.first.backward_row(cpu, y, row, taps, by_local);
+        }
+        self.first.take(by_local, by_view);
+    }
+}
