@@ -1,13 +1,16 @@
-//! Recordings of a maze as a method is taught and examined with: cropped, and with the noise of an experiment.
+//! Recordings as a method is taught and examined with: of mazes, cropped, or of houses; with an experiment's noise.
+
+mod house;
 
 use anyhow::{Result, bail};
-use driftless::learn::{Experiment, Source};
+use driftless::learn::{Experiment, Source, WorldKind};
 use driftless_world::files::FileKind;
 use driftless_world::files::dpf::{Crop, DpfFile, DpfOptions};
 use driftless_world::files::provenance::Provenance;
 use driftless_world::maze::Layout;
 use driftless_world::random::Random;
 use driftless_world::{Dataset, Error, Pose, Trajectory};
+use house::Houses;
 use std::path::{Path, PathBuf};
 
 /// What noise is drawn for; each has numbers of its own under the same seed.
@@ -21,11 +24,17 @@ pub enum Purpose {
     Evaluation = 3,
 }
 
-/// A file in DPF's layout, seen through an experiment's noise.
+/// A file seen through an experiment's noise.
 pub struct Recordings {
     path: PathBuf,
-    file: DpfFile,
+    file: Robots,
     seed: u64,
+}
+
+/// Where the robots were.
+enum Robots {
+    Maze(Box<DpfFile>),
+    House(Box<Houses>),
 }
 
 impl Recordings {
@@ -37,12 +46,22 @@ impl Recordings {
         seed: u64,
         purpose: Purpose,
     ) -> Result<Self> {
-        let kind = FileKind::of(path)?;
-        if kind != FileKind::Dpf {
-            bail!(
-                "{}: holds {kind}; methods learn from DPF's npz (pose, rgbd), as `driftless simulate maze1` makes it",
-                path.display()
-            );
+        let (kind, name) = (FileKind::of(path)?, path.display());
+        match (kind, experiment.world) {
+            (FileKind::Dpf, WorldKind::Maze) | (FileKind::Pfnet, WorldKind::House) => {}
+            (FileKind::Pfnet, WorldKind::Maze) => {
+                bail!("{name}: holds {kind}; this experiment is for mazes: try house-sdpf, or world=house");
+            }
+            (_, WorldKind::Maze) => bail!(
+                "{name}: holds {kind}; methods learn from DPF's npz (pose, rgbd), as `driftless simulate maze1` makes it"
+            ),
+            (_, WorldKind::House) => bail!(
+                "{name}: holds {kind}; this experiment is for PF-net's tfrecords, as `driftless simulate house` makes them"
+            ),
+        }
+        if experiment.world == WorldKind::House {
+            let houses = Houses::open(path, steps, experiment, seed, purpose)?;
+            return Ok(Self { path: path.to_path_buf(), file: Robots::House(Box::new(houses)), seed });
         }
         let seed = Random::stream(seed ^ 0x7265_636f_7264, purpose as u64).bits();
         let options = DpfOptions {
@@ -53,7 +72,8 @@ impl Recordings {
             seed,
             ..DpfOptions::default()
         };
-        Ok(Self { path: path.to_path_buf(), file: DpfFile::open(path, options)?, seed })
+        let file = Robots::Maze(Box::new(DpfFile::open(path, options)?));
+        Ok(Self { path: path.to_path_buf(), file, seed })
     }
 
     /// Where they are.
@@ -63,51 +83,75 @@ impl Recordings {
 
     /// How many episodes.
     pub fn len(&self) -> usize {
-        self.file.len()
+        match &self.file {
+            Robots::Maze(file) => file.len(),
+            Robots::House(file) => file.len(),
+        }
     }
 
     /// Recorded steps of an episode, the first included.
-    pub fn steps(&self) -> usize {
-        self.file.steps_per_episode()
+    pub fn steps(&self) -> Result<usize> {
+        Ok(match &self.file {
+            Robots::Maze(file) => file.steps_per_episode(),
+            Robots::House(file) => file.steps()?,
+        })
     }
 
     /// Height, width and channels of recorded images.
     pub fn image(&self) -> [usize; 3] {
-        self.file.image_shape()
+        match &self.file {
+            Robots::Maze(file) => file.image_shape(),
+            Robots::House(file) => [56, 56, file.channels()],
+        }
     }
 
     /// Episode `index` with the one noise that names itself.
     pub fn get(&self, index: usize) -> Result<Trajectory> {
-        Ok(self.file.get(index)?)
+        Ok(match &self.file {
+            Robots::Maze(file) => file.get(index)?,
+            Robots::House(file) => file.get(index)?,
+        })
     }
 
     /// The images of the steps of an episode as the camera took them: height, width and RGB bytes of each.
     pub fn frames(&self, index: usize) -> Result<(usize, usize, Vec<Vec<u8>>)> {
-        let images = self.file.recording(index)?.images;
+        let (images, first) = match &self.file {
+            // The first step only serves the first action.
+            Robots::Maze(file) => (file.recording(index)?.images, 1),
+            Robots::House(file) => match file.recorded(index)?.rgb {
+                Some(images) => (images, 0),
+                None => return Ok((0, 0, Vec::new())),
+            },
+        };
         let byte = |i: usize| images.pixels.get(i).clamp(0.0, 255.0) as u8;
         let frame = |t: usize| {
             let first = t * images.stride();
             let pixels = (first..first + images.stride()).step_by(images.channels);
             pixels.flat_map(|pixel| [byte(pixel), byte(pixel + 1), byte(pixel + 2)]).collect()
         };
-        // The first step only serves the first action.
-        Ok((images.height, images.width, (1..images.len()).map(frame).collect()))
+        Ok((images.height, images.width, (first..images.len()).map(frame).collect()))
     }
 
     /// The maze they were made in, as far as the file or its name tell.
     pub fn maze(&self) -> Result<Option<Layout>> {
-        let told = Provenance::parse(self.file.comment()).and_then(|provenance| provenance.maze);
+        let Robots::Maze(file) = &self.file else {
+            return Ok(None);
+        };
+        let told = Provenance::parse(file.comment()).and_then(|provenance| provenance.maze);
         if told.is_some() {
             return Ok(told);
         }
-        let poses = self.file.recording(0)?.poses;
+        let poses = file.recording(0)?.poses;
         let path: Vec<Pose> = poses.iter().map(|[x, y, _]| Pose::new(*x, *y, 0.0)).collect();
         Ok(guess(&self.path, &path))
     }
 
     /// The world's name: the file's own if nothing else is known.
     pub fn world(&self) -> Result<String> {
-        let told = Provenance::parse(self.file.comment()).and_then(|provenance| provenance.world);
+        let Robots::Maze(file) = &self.file else {
+            return Ok("house".to_owned());
+        };
+        let told = Provenance::parse(file.comment()).and_then(|provenance| provenance.world);
         let stem = || self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Ok(told.or(self.maze()?.map(|maze| maze.name().to_owned())).unwrap_or_else(stem))
     }
@@ -117,10 +161,15 @@ impl Recordings {
         let wrong = |field: &str, problem: String| {
             Err(Error::new(problem).in_field(field).in_file(&self.path).into())
         };
-        if let Some(wanted) = steps.filter(|steps| *steps != self.steps()) {
+        if matches!(self.file, Robots::House(_)) {
+            // Images are brought to one size, and episodes may have any length.
+            return Ok(());
+        }
+        let own = self.steps()?;
+        if let Some(wanted) = steps.filter(|steps| *steps != own) {
             return wrong(
                 "pose",
-                format!("has episodes of {} steps, but {whose} of {wanted}; they must agree", self.steps()),
+                format!("has episodes of {own} steps, but {whose} of {wanted}; they must agree"),
             );
         }
         let [own_height, own_width, _] = self.image();
@@ -143,7 +192,17 @@ impl Source for Recordings {
     }
 
     fn episode(&self, index: usize, draw: u64) -> driftless::Result<Trajectory> {
-        Ok(self.file.get_with(index, Random::stream(self.seed, draw).bits())?)
+        Ok(match &self.file {
+            Robots::Maze(file) => file.get_with(index, Random::stream(self.seed, draw).bits())?,
+            Robots::House(file) => file.get(index)?,
+        })
+    }
+
+    fn known(&self, index: usize) -> driftless::Result<Vec<bool>> {
+        Ok(match &self.file {
+            Robots::Maze(_) => self.episode(index, 0)?.states.iter().map(|state| state.is_some()).collect(),
+            Robots::House(file) => vec![true; file.steps_of(index)?],
+        })
     }
 }
 
@@ -206,7 +265,8 @@ mod tests {
         let recordings = opened(&path, 1, Purpose::Evaluation);
         let (height, width, frames) = recordings.frames(1).unwrap();
         assert_eq!((height, width, frames.len()), (16, 16, recordings.get(1).unwrap().len()));
-        let images = recordings.file.recording(1).unwrap().images;
+        let Robots::Maze(file) = &recordings.file else { panic!("a maze was recorded") };
+        let images = file.recording(1).unwrap().images;
         // The second of recorded images, red, green and blue of its second pixel, after one of depth.
         let pixel = |c: usize| images.pixels.get(images.stride() + images.channels + c) as u8;
         assert_eq!(frames[0][3..6], [pixel(0), pixel(1), pixel(2)]);

@@ -6,8 +6,10 @@
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
+use crate::files::pfnet::HouseMaps;
 use crate::random::Random;
-use crate::trajectory::{Labels, Observations, Rows, Trajectory};
+use crate::trajectory::{Labels, Observations, Rows, Start, Trajectory};
+use std::sync::Arc;
 
 /// How many labels to keep, and which draw of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -126,7 +128,8 @@ impl LabelPlan {
             }
             labels.push(state);
         }
-        Ok(Lesson { observations: trajectory.observations, actions: trajectory.actions, labels })
+        let Trajectory { observations, actions, floor, start, .. } = trajectory;
+        Ok(Lesson { observations, actions, labels, floor, start })
     }
 }
 
@@ -136,6 +139,8 @@ pub struct Lesson {
     observations: Observations,
     actions: Rows,
     labels: Labels,
+    floor: Option<Arc<HouseMaps>>,
+    start: Option<Start>,
 }
 
 impl Lesson {
@@ -152,6 +157,16 @@ impl Lesson {
     /// The true states that may be known.
     pub fn labels(&self) -> &Labels {
         &self.labels
+    }
+
+    /// The floor plan, where the robot has one.
+    pub fn floor(&self) -> Option<&Arc<HouseMaps>> {
+        self.floor.as_ref()
+    }
+
+    /// What the robot was told of its first pose.
+    pub fn start(&self) -> Option<Start> {
+        self.start
     }
 
     /// Number of steps.

@@ -4,6 +4,8 @@
 //! seen in state t. Formats that write it otherwise are translated when they are read.
 
 use crate::error::{Error, Result};
+use crate::files::pfnet::HouseMaps;
+use std::sync::Arc;
 
 /// T rows of equal width, stored one after another.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -209,6 +211,26 @@ pub struct Trajectory {
     pub actions: Rows,
     /// True states, for mazes (x, y, heading in radians).
     pub states: Labels,
+    /// The floor plan, where the robot has one.
+    pub floor: Option<Arc<HouseMaps>>,
+    /// What is known of the first pose before anything is seen; nothing means what the method thinks.
+    pub start: Option<Start>,
+}
+
+/// What a robot is told of its first pose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Start {
+    /// It is about here: a normal distribution.
+    About {
+        /// Its mean.
+        pose: [f32; 3],
+        /// Its standard deviations.
+        spread: [f32; 3],
+    },
+    /// It is somewhere in this room of the floor plan.
+    Room(u16),
+    /// It is somewhere in a room of the floor plan.
+    House,
 }
 
 impl Trajectory {
@@ -225,7 +247,7 @@ impl Trajectory {
                 states.len()
             )));
         }
-        Ok(Self { observations, actions, states })
+        Ok(Self { observations, actions, states, floor: None, start: None })
     }
 
     /// Number of steps.

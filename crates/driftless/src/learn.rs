@@ -12,7 +12,10 @@ mod scales;
 mod session;
 
 pub use data::{Source, TrainingSet};
-pub use experiment::{Experiment, MethodName, PresetName};
+pub use experiment::{
+    Experiment, HouseSettings, HouseStart, Likelihood, MethodName, PresetName, SeenImages, SeenMaps,
+    ViewGeometry, WorldKind,
+};
 pub use piece::Piece;
 pub use scales::Scales;
 pub use session::{

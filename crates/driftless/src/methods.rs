@@ -12,6 +12,7 @@ mod anchored;
 pub(crate) mod cloud;
 mod density;
 mod filtering;
+mod house;
 mod jonschkowski;
 mod learner;
 pub mod lstm;
@@ -21,10 +22,11 @@ mod tracking;
 mod updates;
 
 pub use anchored::{AnchoredEm, Teaching};
+pub use house::PfnetFilter;
 pub use jonschkowski::Jonschkowski;
 
 use crate::error::{Error, Result};
-use crate::learn::{Experiment, Method, MethodName, PresetName, Scales};
+use crate::learn::{Experiment, Method, MethodName, PresetName, Scales, WorldKind};
 
 /// The method of an experiment, not taught yet.
 pub fn build(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>> {
@@ -40,6 +42,9 @@ pub fn build(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>
     if labels == 0.0 && experiment.method != MethodName::Sdpf {
         return Err(Error::setting("labels", "must be above 0: this method learns from labels alone"));
     }
+    if experiment.world == WorldKind::House {
+        return in_house(experiment, scales);
+    }
     match (experiment.method, experiment.preset) {
         (MethodName::Lstm, _) => Ok(Box::new(lstm::LstmMethod::new(experiment, scales))),
         (MethodName::Sdpf, PresetName::Driftless) => {
@@ -52,5 +57,15 @@ pub fn build(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>
             Ok(sdpf::build(experiment, scales))
         }
         (MethodName::DpfJonschkowski, _) => Ok(Box::new(Jonschkowski::new(experiment, scales))),
+    }
+}
+
+/// The same where robots are in houses.
+fn in_house(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>> {
+    match experiment.method {
+        MethodName::Sdpf | MethodName::Dpf => Ok(Box::new(PfnetFilter::new(experiment, scales))),
+        other => {
+            Err(Error::setting("method", format!("{other} is for mazes; in houses there are sdpf and dpf")))
+        }
     }
 }

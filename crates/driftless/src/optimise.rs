@@ -107,6 +107,15 @@ impl Optimiser {
         Self { clip, ..self }
     }
 
+    /// Another learning rate from now on.
+    ///
+    /// # Panics
+    /// If it is negative or not finite.
+    pub fn set_rate(&mut self, rate: f64) {
+        assert!(rate.is_finite() && rate >= 0.0, "the learning rate must be finite and not negative: {rate}");
+        self.rate = rate;
+    }
+
     /// How many updates were applied.
     pub fn updates(&self) -> u64 {
         self.updates
@@ -131,25 +140,41 @@ impl Optimiser {
     ///
     /// # Panics
     /// If a gradient belongs to no parameter, or has not its shape.
-    pub fn step_by<M: Module>(&mut self, model: M, loss: f64, mut gradients: Vec<Named>) -> (M, Report) {
+    pub fn step_by<M: Module>(&mut self, model: M, loss: f64, gradients: Vec<Named>) -> (M, Report) {
+        let touched: Vec<String> = gradients.iter().map(|gradient| gradient.name.clone()).collect();
+        let mut values = parameters::values(&model);
+        let report = self.step_on(&mut values, loss, gradients);
+        if report.skipped.is_some() {
+            return (model, report);
+        }
+        values.retain(|value| touched.contains(&value.name));
+        (parameters::with_values(model, &values), report)
+    }
+
+    /// The same for parameters that belong to no model of Burn's: values by name, changed in place.
+    ///
+    /// # Panics
+    /// If a gradient belongs to no value, or has not its shape.
+    pub fn step_on(&mut self, values: &mut [Named], loss: f64, mut gradients: Vec<Named>) -> Report {
         let norm = clip::norm(&gradients);
         let (learning_rate, clipped) = (self.learning_rate(), self.clip.apply(&mut gradients, norm));
         let result = match unusable(loss, &gradients, norm) {
             Some(skipped) => Err(skipped),
-            None => self.updated(&parameters::values(&model), &gradients, learning_rate),
+            None => self.updated(values, &gradients, learning_rate),
         };
         let mut report = Report { gradient_norm: norm, learning_rate, clipped, skipped: None };
         match result {
-            Ok((values, state)) => {
+            Ok((changed, state)) => {
                 self.state.extend(state);
                 self.updates += 1;
-                (parameters::with_values(model, &values), report)
+                for new in changed {
+                    let old = values.iter_mut().find(|value| value.name == new.name);
+                    *old.expect("every gradient belongs to a value") = new;
+                }
             }
-            Err(skipped) => {
-                (report.clipped, report.skipped) = (false, Some(skipped));
-                (model, report)
-            }
+            Err(skipped) => (report.clipped, report.skipped) = (false, Some(skipped)),
         }
+        report
     }
 
     /// New values and state of the parameters that have gradients; nothing is kept yet.

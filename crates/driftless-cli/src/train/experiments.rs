@@ -13,7 +13,7 @@ macro_rules! experiments {
 }
 
 /// Names and texts, part of the program so that it works anywhere.
-const BUILT_IN: [(&str, &str); 7] = experiments![
+const BUILT_IN: [(&str, &str); 9] = experiments![
     "maze-sdpf",
     "maze-dpf",
     "maze-lstm",
@@ -21,6 +21,8 @@ const BUILT_IN: [(&str, &str); 7] = experiments![
     "maze-sdpf-released",
     "maze-dpf-released",
     "maze-dpf-jonschkowski",
+    "house-sdpf",
+    "house-dpf",
 ];
 
 /// An experiment by its name, or from a file, with some of its settings replaced.
@@ -47,14 +49,18 @@ fn text(name: &str) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use driftless::learn::{MethodName, PresetName};
+    use driftless::learn::{MethodName, PresetName, WorldKind};
 
     #[test]
     fn all_that_are_built_in_can_be_read() {
         for (name, text) in BUILT_IN {
             let experiment = find(name, &[]).unwrap();
-            let ours = experiment.preset == PresetName::Driftless;
-            assert_eq!(experiment.epochs, if ours { 60 } else { 299 }, "{name}");
+            let epochs = match (experiment.world, experiment.preset) {
+                (WorldKind::House, _) => 12,
+                (WorldKind::Maze, PresetName::Driftless) => 60,
+                (WorldKind::Maze, _) => 299,
+            };
+            assert_eq!(experiment.epochs, epochs, "{name}");
             assert!(text.starts_with("# "), "{name} says what it is");
         }
         let twin = find("maze-dpf", &["seed=7".into()]).unwrap();

@@ -38,7 +38,7 @@ pub fn gather(experiment: &Experiment, files: &Files) -> Result<Gathered> {
         train: files.train.clone(),
         valid: files.valid.clone(),
         world: recordings.world()?,
-        steps: recordings.steps(),
+        steps: recordings.steps()?,
         image: recordings.image(),
     };
     let mut warnings = Vec::new();

@@ -5,6 +5,7 @@ use driftless_world::Dataset;
 use driftless_world::files::dpf::DpfFile;
 use driftless_world::labels::{LabelBudget, LabelPlan, Lesson};
 use driftless_world::trajectory::Trajectory;
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// Where episodes come from. A draw names the noise that is added to the observations of one (crops,
@@ -16,6 +17,11 @@ pub trait Source: Send + Sync {
 
     /// Episode `index` with the noise named `draw`.
     fn episode(&self, index: usize, draw: u64) -> Result<Trajectory>;
+
+    /// Which of its poses are recorded; for sources that can tell without reading all of it.
+    fn known(&self, index: usize) -> Result<Vec<bool>> {
+        Ok(self.episode(index, 0)?.states.iter().map(|state| state.is_some()).collect())
+    }
 }
 
 impl Source for DpfFile {
@@ -49,10 +55,7 @@ pub struct TrainingSet {
 impl TrainingSet {
     /// The episodes `range` of a source with the poses a budget allows.
     pub fn new(source: Box<dyn Source>, range: Range<usize>, budget: LabelBudget) -> Result<Self> {
-        let known = range
-            .clone()
-            .map(|index| Ok(source.episode(index, 0)?.states.iter().map(|state| state.is_some()).collect()))
-            .collect::<Result<Vec<Vec<bool>>>>()?;
+        let known = range.clone().map(|index| source.known(index)).collect::<Result<Vec<Vec<bool>>>>()?;
         Ok(Self { source, first: range.start, plan: budget.plan(known) })
     }
 
@@ -78,7 +81,7 @@ impl TrainingSet {
             let episode = self.source.episode(self.first + number, draw)?;
             Ok(self.plan.lesson(number, episode)?)
         };
-        numbers.iter().map(lesson).collect()
+        numbers.par_iter().map(lesson).collect()
     }
 }
 

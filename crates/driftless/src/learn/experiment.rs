@@ -1,5 +1,9 @@
 //! An experiment: which method learns what, from how many labels.
 
+mod house;
+
+pub use house::{HouseSettings, HouseStart, Likelihood, SeenImages, SeenMaps, ViewGeometry};
+
 use super::Piece;
 use crate::config;
 use crate::error::{Error, Result};
@@ -56,6 +60,17 @@ impl fmt::Display for PresetName {
     }
 }
 
+/// Where robots are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorldKind {
+    /// In one maze, always the same.
+    #[default]
+    Maze,
+    /// In houses with floor plans, others in every test.
+    House,
+}
+
 /// Everything that names a run, but its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -90,6 +105,16 @@ pub struct Experiment {
     /// Whether kernels by hand take the place of tensors where there are some: faster, the same but for rounding.
     #[serde(skip_serializing_if = "is_true")]
     pub kernels: bool,
+    /// Where robots are.
+    #[serde(skip_serializing_if = "is_default")]
+    pub world: WorldKind,
+    /// Settings of experiments in houses.
+    #[serde(skip_serializing_if = "is_default")]
+    pub house: HouseSettings,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
@@ -115,6 +140,8 @@ impl Default for Experiment {
             crop: 24,
             without: Vec::new(),
             kernels: true,
+            world: WorldKind::Maze,
+            house: HouseSettings::default(),
         }
     }
 }
@@ -135,7 +162,7 @@ impl Experiment {
         config::parse::<Self>(text)?;
         let mut settings: toml::Table = config::parse(text)?;
         for setting in replaced {
-            settings.extend(replacement(setting)?);
+            merge(&mut settings, replacement(setting)?);
         }
         let experiment: Self = config::parse(&settings.to_string())?;
         experiment.check()?;
@@ -159,6 +186,7 @@ impl Experiment {
         for (key, count) in counts {
             config::check(key, count, count > 0, "at least 1")?;
         }
+        self.house.check()?;
         for (key, noise) in [("odometry-noise", self.odometry_noise), ("pixel-noise", self.pixel_noise)] {
             config::check(key, noise, noise.is_finite() && noise >= 0.0, "0 or more, and finite")?;
         }
@@ -166,7 +194,19 @@ impl Experiment {
     }
 }
 
-/// `key=value` as a table of one key, which an experiment has.
+/// Puts new values in the place of old ones, in tables of tables too.
+fn merge(into: &mut toml::Table, new: toml::Table) {
+    for (key, value) in new {
+        match (into.get_mut(&key), value) {
+            (Some(toml::Value::Table(old)), toml::Value::Table(new)) => merge(old, new),
+            (_, value) => {
+                into.insert(key, value);
+            }
+        }
+    }
+}
+
+/// `key=value` or `house.key=value` as a table, which an experiment has.
 fn replacement(setting: &str) -> Result<toml::Table> {
     let wrong = |problem: String| Error::setting(setting, problem);
     let Some((key, value)) = setting.split_once('=') else {
@@ -177,7 +217,16 @@ fn replacement(setting: &str) -> Result<toml::Table> {
     let number = config::parse::<toml::Table>(&format!("value = {value}"))
         .ok()
         .and_then(|mut one| one.remove("value"));
-    table.insert(key.to_owned(), number.unwrap_or_else(|| toml::Value::String(value.to_owned())));
+    let value = number.unwrap_or_else(|| toml::Value::String(value.to_owned()));
+    match key.split_once('.') {
+        Some((outer, inner)) => {
+            let inner = toml::Table::from_iter([(inner.to_owned(), value)]);
+            table.insert(outer.to_owned(), toml::Value::Table(inner));
+        }
+        None => {
+            table.insert(key.to_owned(), value);
+        }
+    }
     match config::parse::<Experiment>(&table.to_string()) {
         Ok(_) => Ok(table),
         Err(Error::Setting { problem, .. }) => Err(wrong(problem)),

@@ -9,6 +9,9 @@ use driftless_world::trajectory::{Images, Observations};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{FRAC_2_PI, PI};
 
+/// Lessons that are measured, at most, the first ones.
+const MOST: usize = 400;
+
 /// Means and sizes of the training lessons of a robot in the plane, whose x and y share a size. Only
 /// known poses and odometry are looked at: what is hidden stays hidden.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,8 +36,9 @@ pub struct Scales {
 impl Scales {
     /// Measures lessons of images. A size that would be 0 is 1.
     pub fn measure(lessons: &TrainingSet) -> Result<Self> {
+        // Floor plans are large, and a few hundred trajectories say enough of sizes.
         let all: Vec<usize> = (0..lessons.len()).collect();
-        let lessons = lessons.lessons(&all, 0)?;
+        let lessons = lessons.lessons(&all[..all.len().min(MOST)], 0)?;
         let images: Vec<&Images> = lessons.iter().filter_map(images).collect();
         let problem = |what: String| Error::File(driftless_world::Error::new(what));
         let pixels = PixelScale::measure(images).map_err(|what| problem(format!("training data: {what}")))?;

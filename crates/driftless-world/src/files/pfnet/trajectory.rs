@@ -1,8 +1,13 @@
 //! Translates a house episode into the episode every filter understands.
 
-use super::HouseEpisode;
+use super::{HouseEpisode, METRES_PER_PIXEL};
 use crate::error::{Error, Result};
+
 use crate::trajectory::{Images, Labels, Observations, Pixels, Rows, Trajectory};
+use std::sync::Arc;
+
+/// Width of a map pixel.
+const CENTIMETRES_PER_PIXEL: f32 = (100.0 * METRES_PER_PIXEL) as f32;
 
 /// Which images a filter shall see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +21,19 @@ pub enum HouseObservation {
 }
 
 impl HouseEpisode {
+    /// The same in centimetres and radians: lengths of [`HouseEpisode::to_trajectory`] times two.
+    pub fn in_centimetres(&self, observation: HouseObservation) -> Result<Trajectory> {
+        let mut episode = self.to_trajectory(observation)?;
+        let scaled = |rows: &[f32]| -> Vec<f32> {
+            let factors = [CENTIMETRES_PER_PIXEL, CENTIMETRES_PER_PIXEL, 1.0].into_iter().cycle();
+            rows.iter().zip(factors).map(|(x, factor)| x * factor).collect()
+        };
+        episode.actions = Rows::new(3, scaled(episode.actions.values()))?;
+        let states: Vec<f32> = self.states.iter().flatten().copied().collect();
+        episode.states = Labels::all(Rows::new(3, scaled(&states))?);
+        Ok(episode)
+    }
+
     /// The episode with action t leading *into* step t: action 0 is zero, action t is odometry t − 1.
     /// States stay in pixels and radians, pixels stay as they are (see [`super::network`] for scaling).
     pub fn to_trajectory(&self, observation: HouseObservation) -> Result<Trajectory> {
@@ -30,11 +48,12 @@ impl HouseEpisode {
         let before = self.odometry.iter().take(self.len() - 1).flatten();
         let actions = [0.0; 3].iter().chain(before).copied().collect();
         let states = self.states.iter().flatten().copied().collect();
-        Trajectory::new(
+        let episode = Trajectory::new(
             Observations::Images(images),
             Rows::new(3, actions)?,
             Labels::all(Rows::new(3, states)?),
-        )
+        )?;
+        Ok(Trajectory { floor: Some(Arc::new(self.maps.clone())), ..episode })
     }
 }
 

@@ -1,0 +1,215 @@
+//! Settings of experiments in houses, `[house]` in a file: what is seen, where a robot starts, how PF-net's filter
+//! is taught.
+
+use crate::config;
+use crate::error::Result;
+use driftless_kernels::pfnet::Geometry;
+use driftless_world::files::pfnet::HouseObservation;
+use driftless_world::files::pfnet::network::MapMode;
+use serde::{Deserialize, Serialize};
+
+/// Which images are seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SeenImages {
+    /// Colours.
+    #[default]
+    Rgb,
+    /// Depth.
+    Depth,
+    /// Both.
+    RgbDepth,
+}
+
+/// Which maps are seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SeenMaps {
+    /// Walls.
+    #[default]
+    Wall,
+    /// Walls and doors.
+    WallDoor,
+    /// Walls and kinds of rooms.
+    WallRoomType,
+    /// All of them.
+    WallDoorRoomType,
+}
+
+/// How a particle's view of the map is turned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ViewGeometry {
+    /// Without stretching.
+    #[default]
+    Rigid,
+    /// As PF-net's code does it, stretched unless the map is a square.
+    Released,
+}
+
+/// What a robot is told of its first pose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HouseStart {
+    /// It is about there: a pose drawn around the true one, as PF-net's code does it.
+    #[default]
+    Tracking,
+    /// It is exactly there, and does not trust it: the true pose, as the SDPF paper says.
+    TrackingTrue,
+    /// The room.
+    Room,
+    /// Nothing but the house.
+    House,
+}
+
+/// What log l is in the pseudo-likelihood Q.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Likelihood {
+    /// The network's number less the log of the sum over all particles: at most 0.
+    #[default]
+    Normalised,
+    /// The network's number, which has no bound.
+    Literal,
+}
+
+/// All of them; lengths in metres, angles in degrees.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct HouseSettings {
+    /// Which images are seen.
+    pub images: SeenImages,
+    /// Which maps are seen.
+    pub maps: SeenMaps,
+    /// How views are turned.
+    pub geometry: ViewGeometry,
+    /// What a robot is told of its first pose.
+    pub start: HouseStart,
+    /// Standard deviation of the first position.
+    pub start_metres: f64,
+    /// Standard deviation of the first heading.
+    pub start_degrees: f64,
+    /// Steps to learn from at most, of each trajectory.
+    pub steps: usize,
+    /// Steps of a block of the pseudo-likelihood, after which gradients end and weights are updated.
+    pub block: usize,
+    /// Standard deviation of the noise that moves particles, a step.
+    pub noise_metres: f64,
+    /// The same of headings.
+    pub noise_degrees: f64,
+    /// Whether particles are drawn anew in training, and how much of the drawing goes by weight: below 1 softly, with
+    /// gradients; 0 is never.
+    pub resampling: f64,
+    /// λ₁: what the squared error at known poses counts.
+    pub known_weight: f64,
+    /// λ₂: what the pseudo-likelihood counts.
+    pub pseudo_weight: f64,
+    /// What log l is in it.
+    pub likelihood: Likelihood,
+    /// RMSProp's learning rate.
+    pub rate: f64,
+    /// What the rate is multiplied by after every `rate-epochs`.
+    pub rate_factor: f64,
+    /// Epochs of one rate.
+    pub rate_epochs: u64,
+    /// RMSProp's ρ.
+    pub decay: f64,
+    /// What half the squared length of all kernels counts in the loss.
+    pub l2: f64,
+}
+
+impl Default for HouseSettings {
+    /// The paper's numbers, with PF-net's where it has none.
+    fn default() -> Self {
+        Self {
+            images: SeenImages::Rgb,
+            maps: SeenMaps::Wall,
+            geometry: ViewGeometry::Rigid,
+            start: HouseStart::Tracking,
+            start_metres: 0.3,
+            start_degrees: 30.0,
+            steps: 24,
+            block: 4,
+            noise_metres: 0.04,
+            noise_degrees: 5.0,
+            resampling: 0.0,
+            known_weight: 1.0,
+            pseudo_weight: 0.04,
+            likelihood: Likelihood::Normalised,
+            rate: 1e-4,
+            rate_factor: 0.5,
+            rate_epochs: 4,
+            decay: 0.9,
+            l2: 4e-6,
+        }
+    }
+}
+
+impl HouseSettings {
+    /// Fails if a setting is out of its range.
+    pub fn check(&self) -> Result<()> {
+        for (key, count) in [("house.steps", self.steps), ("house.block", self.block)] {
+            config::check(key, count, count > 0, "at least 1")?;
+        }
+        let sizes = [
+            ("house.start-metres", self.start_metres),
+            ("house.start-degrees", self.start_degrees),
+            ("house.noise-metres", self.noise_metres),
+            ("house.noise-degrees", self.noise_degrees),
+            ("house.known-weight", self.known_weight),
+            ("house.pseudo-weight", self.pseudo_weight),
+            ("house.rate", self.rate),
+            ("house.rate-factor", self.rate_factor),
+            ("house.l2", self.l2),
+        ];
+        for (key, size) in sizes {
+            config::check(key, size, (0.0..=1e6).contains(&size), "from 0 to a million")?;
+        }
+        for (key, share) in [("house.resampling", self.resampling), ("house.decay", self.decay)] {
+            config::check(key, share, (0.0..=1.0).contains(&share), "from 0 to 1")?;
+        }
+        config::check("house.rate-epochs", self.rate_epochs, self.rate_epochs > 0, "at least 1")
+    }
+
+    /// Which images an episode must have.
+    pub fn observation(&self) -> HouseObservation {
+        match self.images {
+            SeenImages::Rgb => HouseObservation::Rgb,
+            SeenImages::Depth => HouseObservation::Depth,
+            SeenImages::RgbDepth => HouseObservation::RgbDepth,
+        }
+    }
+
+    /// Which channels the network's map has.
+    pub fn map_mode(&self) -> MapMode {
+        match self.maps {
+            SeenMaps::Wall => MapMode::Wall,
+            SeenMaps::WallDoor => MapMode::WallDoor,
+            SeenMaps::WallRoomType => MapMode::WallRoomType,
+            SeenMaps::WallDoorRoomType => MapMode::WallDoorRoomType,
+        }
+    }
+
+    /// How the kernels turn views.
+    pub fn geometry(&self) -> Geometry {
+        match self.geometry {
+            ViewGeometry::Rigid => Geometry::Rigid,
+            ViewGeometry::Released => Geometry::Released,
+        }
+    }
+
+    /// Standard deviations of a particle's motion in pixels and radians.
+    pub fn noise(&self) -> [f64; 3] {
+        spread(self.noise_metres, self.noise_degrees)
+    }
+
+    /// Standard deviations of the first pose in pixels and radians.
+    pub fn start_spread(&self) -> [f64; 3] {
+        spread(self.start_metres, self.start_degrees)
+    }
+}
+
+fn spread(metres: f64, degrees: f64) -> [f64; 3] {
+    let pixels = metres / driftless_world::files::pfnet::METRES_PER_PIXEL;
+    [pixels, pixels, degrees.to_radians()]
+}

@@ -1,0 +1,149 @@
+//! A batch of episodes, block after block: what PF-net's filter believes is carried on, gradients are not.
+
+use super::network::Network;
+use super::objective::{Block, Terms};
+use super::particles::{State, drive, first};
+use super::walk::Walk;
+use crate::error::Result;
+use crate::learn::HouseSettings;
+use driftless_kernels::Cpu;
+use driftless_kernels::pfnet::{PfnetGradient, PfnetMemory};
+use driftless_world::random::Random;
+use rayon::prelude::*;
+use std::sync::Mutex;
+
+/// Parts of a batch, at most, whose gradients are added in order.
+const PARTS: usize = 8;
+
+/// A belief between two blocks.
+pub(super) struct Carried {
+    poses: Vec<State>,
+    log_weights: Vec<f64>,
+    random: Random,
+}
+
+/// What a block of a batch came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sums {
+    /// Squared errors at known poses, and how many.
+    pub(super) error: f64,
+    pub(super) known: usize,
+    /// The pseudo-likelihoods.
+    pub(super) pseudo: f64,
+    /// Effective sample sizes in the end.
+    pub(super) effective: f64,
+}
+
+/// Memories that threads take and give back.
+#[derive(Default)]
+pub(super) struct Pool(Mutex<Vec<PfnetMemory>>);
+
+impl Pool {
+    /// Works with one of them.
+    pub(super) fn with<T>(&self, work: impl FnOnce(&mut PfnetMemory) -> T) -> T {
+        let taken = self.0.lock().expect("no thread panicked").pop();
+        let mut memory = taken.unwrap_or_default();
+        let result = work(&mut memory);
+        self.0.lock().expect("no thread panicked").push(memory);
+        result
+    }
+}
+
+/// Beliefs before anything is seen.
+pub(super) fn begin(walks: &[Walk], particles: usize, seed: u64) -> Result<Vec<Carried>> {
+    let one = |(number, walk): (usize, &Walk)| {
+        let mut random = Random::stream(seed, number as u64);
+        let poses = first(walk.start, &walk.maps, particles, &mut random)?;
+        Ok(Carried { poses, log_weights: vec![-(particles as f64).ln(); particles], random })
+    };
+    walks.iter().enumerate().map(one).collect()
+}
+
+/// One block of all walks, from step `from` on; beliefs move on.
+pub(super) fn block(
+    network: &Network,
+    settings: &HouseSettings,
+    terms: Terms,
+    (walks, carried): (&[Walk], &mut [Carried]),
+    from: usize,
+    pool: &Pool,
+) -> (Sums, PfnetGradient) {
+    let size = walks.len().div_ceil(PARTS).max(1);
+    let part = |(walks, carried): (&[Walk], &mut [Carried])| {
+        let mut gradient = PfnetGradient::default();
+        gradient.reset(network.net());
+        let mut sums = Sums::default();
+        pool.with(|memory| {
+            for (walk, carried) in walks.iter().zip(carried) {
+                sums.add(one(network, settings, terms, (walk, carried), from, memory, &mut gradient));
+            }
+        });
+        (sums, gradient)
+    };
+    let parts: Vec<(Sums, PfnetGradient)> =
+        walks.par_chunks(size).zip(carried.par_chunks_mut(size)).map(part).collect();
+    let mut parts = parts.into_iter();
+    let (mut sums, mut gradient) = parts.next().expect("a batch has walks");
+    for (part, other) in parts {
+        sums.add(part);
+        gradient.add(&other);
+    }
+    (sums, gradient)
+}
+
+impl Sums {
+    fn add(&mut self, other: Self) {
+        self.error += other.error;
+        self.known += other.known;
+        self.pseudo += other.pseudo;
+        self.effective += other.effective;
+    }
+}
+
+/// One block of one walk.
+fn one(
+    network: &Network,
+    settings: &HouseSettings,
+    terms: Terms,
+    (walk, carried): (&Walk, &mut Carried),
+    from: usize,
+    memory: &mut PfnetMemory,
+    gradient: &mut PfnetGradient,
+) -> Sums {
+    let (net, cpu, noise) = (network.net(), Cpu::best(), settings.noise());
+    let (count, pixels) = (carried.poses.len(), net.pixels());
+    let images = &walk.images[from * pixels..(from + settings.block) * pixels];
+    net.see(cpu, images, count, true, memory);
+    let mut block = Block::new(terms, std::mem::take(&mut carried.log_weights));
+    let (mut views, mut said) = (vec![0.0; count * net.view()], vec![0.0; count]);
+    for step in 0..settings.block {
+        let t = from + step;
+        if t > 0 {
+            let Carried { poses, random, .. } = &mut *carried;
+            let moves = poses.iter_mut().map(|pose| drive(pose, walk.actions[t], noise, random));
+            block.moved(moves);
+        }
+        look(walk, settings, &carried.poses, &mut views);
+        net.weigh(cpu, step, &views, memory, &mut said);
+        let uniforms: Vec<f64> = (0..count).map(|_| carried.random.unit()).collect();
+        let drawn = block.weigh(said.iter().map(|&x| f64::from(x)).collect(), &uniforms);
+        if let Some(ancestors) = drawn {
+            carried.poses = ancestors.iter().map(|&parent| carried.poses[parent]).collect();
+        }
+        if let Some(truth) = walk.labels[t] {
+            block.know(&carried.poses, truth);
+        }
+    }
+    net.backward(cpu, &block.pulls(), memory, gradient, None);
+    carried.log_weights = block.log_weights().to_vec();
+    let effective = block.weights().iter().map(|w| w * w).sum::<f64>().recip();
+    Sums { error: block.error, known: block.known, pseudo: block.pseudo_likelihood(), effective }
+}
+
+/// The map as all particles see it.
+pub(super) fn look(walk: &Walk, settings: &HouseSettings, poses: &[State], views: &mut [f32]) {
+    let (floor, size) = (walk.floor(), views.len() / poses.len());
+    for (pose, view) in poses.iter().zip(views.chunks_exact_mut(size)) {
+        floor.view(settings.geometry(), pose.map(|x| x as f32), view);
+    }
+}
