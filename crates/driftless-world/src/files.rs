@@ -6,6 +6,8 @@
 //! | anybody's recordings, ours | npz | [`log`] |
 //! | PyDPF's tables | csv | [`csv`] |
 //! | PF-net's houses | TFRecord of `tf.train.Example` with PNGs inside | [`pfnet`] |
+//!
+//! Weights of others come in a container of their own: [`tensor_bundle`], TensorFlow's checkpoints.
 
 pub mod array;
 pub mod atomic;
@@ -23,6 +25,7 @@ pub mod protobuf;
 pub mod provenance;
 pub mod source;
 pub mod spool;
+pub mod tensor_bundle;
 pub mod tfrecord;
 pub mod zip;
 

@@ -14,9 +14,14 @@ pub const MAX_RECORD_BYTES: u64 = 1 << 30;
 const HEADER_BYTES: u64 = 12;
 const FOOTER_BYTES: u64 = 4;
 
-/// TensorFlow stores CRCs rotated and shifted, so that data containing CRCs keep theirs useful.
+/// The CRC-32C of `bytes` as TensorFlow stores it.
 pub(super) fn masked_crc(bytes: &[u8]) -> u32 {
-    crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
+    mask_crc(crc32c::crc32c(bytes))
+}
+
+/// TensorFlow stores CRCs rotated and shifted, so that data containing CRCs keep theirs useful.
+pub(super) fn mask_crc(crc: u32) -> u32 {
+    crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
 #[derive(Clone, Copy, Debug)]
