@@ -5,6 +5,7 @@
 //! size is compared with the file's before memory is taken, and every tensor with the model.
 
 mod format;
+pub mod pfnet_checkpoint;
 
 use crate::config;
 use crate::error::{Error, Result};
@@ -54,8 +55,8 @@ pub fn save<M: Module>(path: impl AsRef<Path>, model: &M, config: &impl Serializ
     // fits, and `load` says so.
     let bytes =
         encode(WEIGHTS, Some(&text), &parameters::values(model)).map_err(|wrong| wrong.in_file(&weights))?;
-    put(&settings, text.as_bytes())?;
-    put(&weights, &bytes)
+    put(&settings, text.as_bytes(), Overwrite::Replace)?;
+    put(&weights, &bytes, Overwrite::Replace)
 }
 
 /// The model with the parameters of `NAME.safetensors`. Every parameter must be there, with its shape
@@ -99,8 +100,18 @@ fn text_of(file: &Path) -> Result<String> {
 /// Writes any named tensors, for instance [`crate::optimise::Optimiser::state`], as a file of this
 /// `kind`, replacing an older one.
 pub fn write(path: impl AsRef<Path>, kind: &str, tensors: &[Named]) -> Result<()> {
+    write_carefully(path, kind, tensors, Overwrite::Replace)
+}
+
+/// The same, but an older file is replaced only if that is wanted.
+pub fn write_carefully(
+    path: impl AsRef<Path>,
+    kind: &str,
+    tensors: &[Named],
+    overwrite: Overwrite,
+) -> Result<()> {
     let bytes = encode(kind, None, tensors).map_err(|wrong| wrong.in_file(path.as_ref()))?;
-    put(path.as_ref(), &bytes)
+    put(path.as_ref(), &bytes, overwrite)
 }
 
 /// All tensors of a file of this `kind`, in the file's order. A file that others wrote has any kind.
@@ -117,8 +128,8 @@ fn named(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-fn put(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut file = NewFile::create(path, Overwrite::Replace)?;
+fn put(path: &Path, bytes: &[u8], overwrite: Overwrite) -> Result<()> {
+    let mut file = NewFile::create(path, overwrite)?;
     let written = file.write_all(bytes);
     written.map_err(|source| driftless_world::Error::io("cannot write", source).in_file(path))?;
     Ok(file.commit()?)
