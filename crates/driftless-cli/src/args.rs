@@ -1,11 +1,13 @@
 //! What can be typed: verbs, options, their help and their defaults.
 
 mod bench;
+mod import;
 mod learning;
 mod reproducing;
 mod simulate;
 
 pub use bench::Bench;
+pub use import::{Import, ImportFrom, PfnetCheckpoint};
 pub use learning::{Evaluate, Report, Train};
 pub use reproducing::{Demo, Reproduce};
 pub use simulate::{Format, HouseSplit, Simulate, Size, Steering};
@@ -46,6 +48,8 @@ pub enum Verb {
     Show(Show),
     /// Turn a data file into another layout
     Convert(Convert),
+    /// Take over weights that others have trained
+    Import(Import),
     /// Teach a method from few labels, in a folder that remembers everything
     Train(Train),
     /// Judge a trained method on other recordings

@@ -6,6 +6,7 @@ mod convert;
 mod data;
 mod demo;
 mod evaluate;
+mod import;
 mod inspect;
 mod interrupt;
 mod output;
@@ -46,6 +47,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Verb::Inspect(wanted) => return inspect::run(wanted),
         Verb::Show(wanted) => show::run(wanted)?,
         Verb::Convert(wanted) => convert::run(wanted)?,
+        Verb::Import(wanted) => import::run(wanted)?,
         Verb::Train(wanted) => return train::run(wanted),
         Verb::Evaluate(wanted) => evaluate::run(wanted)?,
         Verb::Report(wanted) => report::run(wanted)?,

@@ -14,6 +14,7 @@ fn every_verb_explains_itself_with_examples() {
         "inspect",
         "show",
         "convert",
+        "import",
         "train",
         "evaluate",
         "report",

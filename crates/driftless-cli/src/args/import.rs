@@ -1,0 +1,46 @@
+//! Options of `driftless import`.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// Options of `import`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  driftless import pfnet-checkpoint rgb_model_trained.chk --out pfnet.safetensors")]
+pub struct Import {
+    /// What to take over
+    #[command(subcommand)]
+    pub from: ImportFrom,
+}
+
+/// Where weights can come from.
+#[derive(Subcommand, Debug)]
+pub enum ImportFrom {
+    /// PF-net's weights, from a checkpoint of TensorFlow
+    PfnetCheckpoint(PfnetCheckpoint),
+}
+
+/// Options of `import pfnet-checkpoint`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  driftless import pfnet-checkpoint rgb_model_trained.chk --out pfnet.safetensors
+  driftless import pfnet-checkpoint log/final.chk.index --out mine.safetensors --force
+
+PREFIX stands for two files: PREFIX.index and PREFIX.data-00000-of-00001. TensorFlow is not needed.
+Prints the sum and the L2 norm of every tensor, to be compared with those of docs/pfnet-checkpoint.md.
+Tensors that are not the network's, such as an optimiser's memory, are left out and counted.")]
+pub struct PfnetCheckpoint {
+    /// The checkpoint: its files' names up to .index or .data-…
+    #[arg(value_name = "PREFIX")]
+    pub prefix: PathBuf,
+
+    /// The weights to write (safetensors)
+    #[arg(long, short, value_name = "FILE")]
+    pub out: PathBuf,
+
+    /// Replace the file if it exists
+    #[arg(long, short)]
+    pub force: bool,
+}
