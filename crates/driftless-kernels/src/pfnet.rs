@@ -9,6 +9,7 @@
 //! map, pose ─ FloorMap::view ─ map ─ 14x14x8 ┘
 //! ```
 
+mod described;
 mod joint;
 mod local;
 mod many_scales;
@@ -20,6 +21,7 @@ mod second;
 mod transformer;
 mod weights;
 
+pub use described::DESCRIPTION;
 pub use map::LOCAL_SIDE;
 pub use observation::IMAGE_SIDE;
 pub use transformer::{FloorMap, Geometry};

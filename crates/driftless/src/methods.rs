@@ -22,7 +22,7 @@ mod tracking;
 mod updates;
 
 pub use anchored::{AnchoredEm, Teaching};
-pub use house::PfnetFilter;
+pub use house::{HouseLstm, PfnetFilter};
 pub use jonschkowski::Jonschkowski;
 
 use crate::error::{Error, Result};
@@ -64,8 +64,10 @@ pub fn build(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>
 fn in_house(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>> {
     match experiment.method {
         MethodName::Sdpf | MethodName::Dpf => Ok(Box::new(PfnetFilter::new(experiment, scales))),
-        other => {
-            Err(Error::setting("method", format!("{other} is for mazes; in houses there are sdpf and dpf")))
-        }
+        MethodName::Lstm => Ok(Box::new(HouseLstm::new(experiment, scales))),
+        other @ MethodName::DpfJonschkowski => Err(Error::setting(
+            "method",
+            format!("{other} is for mazes; in houses there are sdpf, dpf and lstm"),
+        )),
     }
 }

@@ -13,7 +13,7 @@ macro_rules! experiments {
 }
 
 /// Names and texts, part of the program so that it works anywhere.
-const BUILT_IN: [(&str, &str); 9] = experiments![
+const BUILT_IN: [(&str, &str); 10] = experiments![
     "maze-sdpf",
     "maze-dpf",
     "maze-lstm",
@@ -23,6 +23,7 @@ const BUILT_IN: [(&str, &str); 9] = experiments![
     "maze-dpf-jonschkowski",
     "house-sdpf",
     "house-dpf",
+    "house-lstm",
 ];
 
 /// An experiment by its name, or from a file, with some of its settings replaced.

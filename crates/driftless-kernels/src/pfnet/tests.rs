@@ -27,7 +27,7 @@ fn weights(plan: PfnetPlan) -> Vec<(String, Vec<f32>)> {
 
 fn network(plan: PfnetPlan, weights: &[(String, Vec<f32>)]) -> PfnetNet {
     let mut net = PfnetNet::new(plan);
-    net.set(|name| &weights.iter().find(|(own, _)| own == name).expect("a tensor").1);
+    net.set(|name| weights.iter().find(|(own, _)| own == name).map(|(_, values)| values.as_slice()));
     net
 }
 
@@ -273,6 +273,41 @@ fn derivatives_by_poses() {
             let expected = (at(1e-6) - at(-1e-6)) / 2e-6;
             let error = (f64::from(by[k]) - expected).abs();
             assert!(error < 1e-3 * expected.abs().max(0.1), "{k}: {} {expected}", by[k]);
+        }
+    }
+}
+
+/// Descriptions are what the joint layers see, and their way back is that of both branches.
+#[test]
+fn descriptions_and_their_way_back() {
+    let weights = weights(PLAN);
+    let (net, tensors, cpu) = (network(PLAN, &weights), exact(&weights), Cpu::best());
+    let (pixels, view, pull) = (numbers(net.pixels(), 1), numbers(784, 2), numbers(DESCRIPTION, 3));
+    let (mut memory, mut gradient, mut out) =
+        (PfnetMemory::default(), PfnetGradient::default(), vec![0.0; DESCRIPTION]);
+    gradient.reset(&net);
+    net.see(cpu, &pixels, 1, true, &mut memory);
+    net.describe(cpu, 0, &view, &mut memory, &mut out);
+    let describe = |tensors: &Tensors| {
+        let map = reference::map(&image(28, 1, &view), tensors).numbers;
+        [map, reference::observation(&image(56, 3, &pixels), tensors).numbers].concat()
+    };
+    let expected = describe(&tensors);
+    // As for values; features are of the size 1.
+    assert!(out.iter().zip(&expected).all(|(a, b)| (f64::from(*a) - b).abs() < 10.0 * CLOSE));
+    net.backward_described(cpu, &mut pull.clone(), &mut memory, &mut gradient);
+    for (name, by) in net.gradients(&gradient) {
+        if name.starts_with("joint") {
+            assert!(by.iter().all(|by| *by == 0.0));
+        } else if name.contains("l1_conv5.bias") || name.contains("LayerNorm_1") {
+            let at = |step: f64| {
+                let mut tensors = tensors.clone();
+                tensors.get_mut(&name).expect("a tensor")[1] += step;
+                describe(&tensors).iter().zip(&pull).map(|(x, &pull)| x * f64::from(pull)).sum::<f64>()
+            };
+            let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
+            let error = (f64::from(by[1]) - difference).abs();
+            assert!(error < 1e-3 * difference.abs().max(1.0), "{name}: {} {difference}", by[1]);
         }
     }
 }

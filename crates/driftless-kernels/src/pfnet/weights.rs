@@ -108,11 +108,12 @@ impl PfnetNet {
         Self { plan, map, observation, joint: Joint::new() }
     }
 
-    /// Takes all weights, by name.
+    /// Takes all weights, by name; the joint layers stay as they are if there is nothing for the last of them.
     ///
     /// # Panics
-    /// If a tensor has too few numbers.
-    pub fn set<'a>(&mut self, tensor: impl Fn(&str) -> &'a [f32]) {
+    /// If a tensor has too few numbers, or is not there.
+    pub fn set<'a>(&mut self, given: impl Fn(&str) -> Option<&'a [f32]>) {
+        let tensor = |name: &str| given(name).unwrap_or_else(|| panic!("no weights for {name}"));
         let (order, map) = (self.map.order(), &mut self.map);
         set_many(&mut map.first, "map", &tensor);
         set_norm(&mut map.first_norm, "map.LayerNorm", &order, &tensor);
@@ -129,7 +130,9 @@ impl PfnetNet {
         image.set_second(|u, v, input, output| second[((u * KERNEL + v) * WIDE + input) * FEATURES + output]);
         image.second_bias.copy_from_slice(tensor("observation.l2_conv3.bias"));
         set_norm(&mut image.second_norm, "observation.LayerNorm_1", &in_order(FEATURES), &tensor);
-        self.set_joint(&tensor);
+        if given("joint.fc1.kernel").is_some() {
+            self.set_joint(&tensor);
+        }
     }
 
     fn set_joint<'a>(&mut self, tensor: &impl Fn(&str) -> &'a [f32]) {

@@ -24,6 +24,11 @@ impl Lstm {
         Self { gates: Dense { bias: init.truncated_normal([4 * units], std), ..gates } }
     }
 
+    /// One step: x, [B, inputs], and (h, c), [B, units] each → (h', c').
+    pub fn step(&self, x: Tensor<2>, (h, c): (Tensor<2>, Tensor<2>)) -> (Tensor<2>, Tensor<2>) {
+        remembered(&self.gates.forward(Tensor::cat(vec![x, h], 1)), c)
+    }
+
     /// T times [B, inputs] → h, T times [B, units]; h and c are zero before the first step.
     ///
     /// What x adds to the gates is one product for all steps: only h has to wait for the step before.
@@ -99,6 +104,17 @@ mod tests {
         let variance = bias.iter().map(|b| b * b).sum::<f64>() / 2e3;
         // Five standard errors of 2000 squares, whose variance is below that of a normal's, 2 σ⁴.
         assert!((variance * 505.0 - 0.7737).abs() < 5.0 * (2.0_f64 / 2e3).sqrt(), "{variance}");
+    }
+
+    #[test]
+    fn step_by_step_is_the_same() {
+        let lstm = lstm(2, 3);
+        let steps: Vec<Tensor<2>> = [[0.5, -1.0], [2.0, 0.3]].map(|x| f64s::<2>([x])).to_vec();
+        let mut state = (zero_state(&steps[0], 3), zero_state(&steps[0], 3));
+        for (x, expected) in steps.clone().into_iter().zip(lstm.forward(steps)) {
+            state = lstm.step(x, state);
+            assert_close(&numbers(&state.0), &numbers(&expected), 1e-14);
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod filter;
 mod network;
 mod objective;
 mod particles;
+mod recurrent;
 mod teaching;
 mod walk;
 
@@ -25,6 +26,8 @@ use driftless_world::labels::{LabelBudget, Lesson};
 use driftless_world::pose::Pose;
 use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
+pub use recurrent::HouseLstm;
+
 use network::Network;
 use objective::Terms;
 use teaching::{Carried, Pool, Sums};
@@ -114,19 +117,10 @@ impl Method for PfnetFilter {
     }
 
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
-        if lessons.is_empty() {
-            return Err(Error::setting("trajectories", "must be at least 1: there is nothing to learn from"));
-        }
-        let settings = self.settings();
-        let stage = ((epoch - 1) / settings.rate_epochs) as f64;
-        let rate = settings.rate * settings.rate_factor.powf(stage);
-        self.optimiser.set_rate(rate);
+        self.optimiser.set_rate(self.settings().rate_of(epoch));
         let seed = epoch_seed(self.experiment.seed, epoch);
-        let mut order: Vec<usize> = (0..lessons.len()).collect();
-        Random::stream(seed, 0).shuffle(&mut order);
         let mut tally = Tally::default();
-        let size = self.experiment.batch.min(order.len());
-        for (number, batch) in order.chunks_exact(size).enumerate() {
+        for (number, batch) in batches(seed, lessons.len(), self.experiment.batch)?.iter().enumerate() {
             self.teach(&lessons.lessons(batch, epoch)?, update_seed(seed, number), &mut tally)?;
         }
         Ok(tally.report())
@@ -164,13 +158,27 @@ impl Method for PfnetFilter {
 
     fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
         self.network.set(parameters)?;
-        let part = |part: &Named| {
-            part.name.strip_prefix(PREFIX).map(|name| Named { name: name.to_owned(), ..part.clone() })
-        };
-        let state: Vec<Named> = memory.unwrap_or_default().iter().filter_map(part).collect();
-        self.optimiser = fresh(self.settings()).with_state(&state);
+        self.optimiser = fresh(self.settings()).with_state(&optimiser_state(memory));
         Ok(())
     }
+}
+
+/// The optimiser's part of a method's memory.
+fn optimiser_state(memory: Option<&[Named]>) -> Vec<Named> {
+    let part = |part: &Named| {
+        part.name.strip_prefix(PREFIX).map(|name| Named { name: name.to_owned(), ..part.clone() })
+    };
+    memory.unwrap_or_default().iter().filter_map(part).collect()
+}
+
+/// The batches of an epoch: all trajectories once, in a new order; what does not fill a batch is left out.
+fn batches(seed: u64, lessons: usize, batch: usize) -> Result<Vec<Vec<usize>>> {
+    if lessons == 0 {
+        return Err(Error::setting("trajectories", "must be at least 1: there is nothing to learn from"));
+    }
+    let mut order: Vec<usize> = (0..lessons).collect();
+    Random::stream(seed, 0).shuffle(&mut order);
+    Ok(order.chunks_exact(batch.min(lessons)).map(<[usize]>::to_vec).collect())
 }
 
 /// An episode without its poses, but with what the robot is told of the first; and the poses.

@@ -171,6 +171,12 @@ impl HouseSettings {
         config::check("house.rate-epochs", self.rate_epochs, self.rate_epochs > 0, "at least 1")
     }
 
+    /// The learning rate of an epoch, from 1 on.
+    pub fn rate_of(&self, epoch: u64) -> f64 {
+        let stage = epoch.saturating_sub(1) / self.rate_epochs;
+        self.rate * self.rate_factor.powf(stage as f64)
+    }
+
     /// Which images an episode must have.
     pub fn observation(&self) -> HouseObservation {
         match self.images {

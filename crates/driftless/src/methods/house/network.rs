@@ -8,7 +8,6 @@ use driftless_world::random::Random;
 
 /// The network with its weights as everybody else knows them.
 pub(super) struct Network {
-    plan: PfnetPlan,
     values: Vec<Named>,
     net: PfnetNet,
 }
@@ -17,8 +16,18 @@ impl Network {
     /// Weights as PF-net draws them: kernels normal with variance 1 / inputs, cut at two standard deviations; the last
     /// layer's uniform (Glorot); shifts 0, factors 1.
     pub(super) fn new(plan: PfnetPlan, random: &mut Random) -> Self {
-        let values = plan.tensors().into_iter().map(|tensor| drawn(tensor, random)).collect();
-        let mut network = Self { plan, values, net: PfnetNet::new(plan) };
+        Self::with(plan, random, |_| true)
+    }
+
+    /// The two branches alone; what follows them has zeros.
+    pub(super) fn branches(plan: PfnetPlan, random: &mut Random) -> Self {
+        Self::with(plan, random, |name| !name.starts_with("joint."))
+    }
+
+    fn with(plan: PfnetPlan, random: &mut Random, wanted: impl Fn(&str) -> bool) -> Self {
+        let tensors = plan.tensors().into_iter().filter(|tensor| wanted(&tensor.name));
+        let values = tensors.map(|tensor| drawn(tensor, random)).collect();
+        let mut network = Self { values, net: PfnetNet::new(plan) };
         network.arrange();
         network
     }
@@ -60,13 +69,14 @@ impl Network {
 
     /// The derivatives by all weights, those of half the squared length of all kernels included, times `l2`.
     pub(super) fn gradients(&self, gradient: &PfnetGradient, l2: f64) -> Vec<Named> {
-        let pairs = self.net.gradients(gradient).into_iter().zip(&self.values);
-        let named = |((_, by), value): ((String, Vec<f32>), &Named)| {
+        let all = self.net.gradients(gradient);
+        let named = |value: &Named| {
+            let (_, by) = all.iter().find(|(name, _)| *name == value.name).expect("a tensor of the plan");
             let decay = if is_kernel(&value.name) { l2 } else { 0.0 };
             let numbers = by.iter().zip(&value.values).map(|(&by, value)| f64::from(by) + decay * value);
             Named { values: numbers.collect(), ..value.clone() }
         };
-        pairs.map(named).collect()
+        self.values.iter().map(named).collect()
     }
 
     /// Half the squared length of all kernels.
@@ -79,14 +89,8 @@ impl Network {
         let single = |value: &Named| value.values.iter().map(|&x| x as f32).collect::<Vec<f32>>();
         let tensors: Vec<(&str, Vec<f32>)> =
             self.values.iter().map(|value| (value.name.as_str(), single(value))).collect();
-        let find =
-            |name: &str| tensors.iter().find(|(own, _)| *own == name).map(|(_, values)| values.as_slice());
-        self.net.set(|name| find(name).expect("a tensor of the plan"));
-    }
-
-    /// How many channels images and maps have.
-    pub(super) fn plan(&self) -> PfnetPlan {
-        self.plan
+        self.net
+            .set(|name| tensors.iter().find(|(own, _)| *own == name).map(|(_, values)| values.as_slice()));
     }
 }
 
@@ -96,11 +100,8 @@ fn is_kernel(name: &str) -> bool {
 
 fn drawn(tensor: TensorPlan, random: &mut Random) -> Named {
     let count = tensor.len();
-    let inputs = match tensor.shape.as_slice() {
-        [side, _, inputs, _] => side * side * inputs,
-        [_, inputs, _] | [inputs, _] => *inputs,
-        _ => 1,
-    } as f64;
+    // TensorFlow counts all but the last two sizes as a kernel's extent, the places of a locally connected one too.
+    let inputs = tensor.shape.split_last().map_or(1, |(_, rest)| rest.iter().product::<usize>()) as f64;
     let values = match tensor.name.rsplit('.').next() {
         Some("gamma") => vec![1.0; count],
         Some("kernel") if tensor.shape.len() == 2 => {
