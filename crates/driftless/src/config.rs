@@ -80,7 +80,7 @@ pub(crate) fn check(key: &str, value: impl std::fmt::Display, allowed: bool, ran
 }
 
 /// Fails unless finite and above 0.
-fn positive(key: &str, value: f64) -> Result<()> {
+pub(crate) fn positive(key: &str, value: f64) -> Result<()> {
     check(key, value, value.is_finite() && value > 0.0, "positive and finite")
 }
 

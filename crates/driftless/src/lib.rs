@@ -19,6 +19,7 @@
 //! - [`smooth`]: what is known of every state once everything has been seen; soft labels.
 //! - [`learn`]: methods that learn from episodes, behind one door. [`methods`]: those there are.
 //! - [`online`]: a trained filter on a robot under way.
+//! - [`classical`]: Monte-Carlo localisation on depth images and a floor map, without learning.
 //! - [`nets`]: layers and encoders of the maze experiments. [`baseline`]: networks without a filter.
 //!
 //! Randomness is data: nothing here draws a number by itself. What is needed is drawn on the host
@@ -27,6 +28,7 @@
 pub mod baseline;
 pub mod batch;
 pub mod belief;
+pub mod classical;
 pub mod config;
 pub mod draws;
 pub mod dropout;

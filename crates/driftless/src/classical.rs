@@ -1,0 +1,50 @@
+//! Monte-Carlo localisation as robots do it today: depth images as range scans, a floor map, particles.
+//!
+//! The yardstick for everything that learns: nothing here does, and nothing here is a tensor. A depth
+//! image becomes a [`RangeScan`]; a [`SensorModel`] says how well the scan fits the map at a pose,
+//! either by where beams end ([`LikelihoodField`]) or by how far they should reach ([`BeamModel`]); a
+//! [`Localiser`] moves, weighs and draws particles. [`track`] does all of it for one episode.
+//!
+//! Both models are those of Thrun, Burgard & Fox, *Probabilistic Robotics*, chapter 6. Doors are not walls
+//! on PF-net's maps, so beams pass through them, as the robot does.
+
+mod beam_model;
+mod distance;
+mod likelihood_field;
+mod localiser;
+mod scan;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod track;
+mod walls;
+
+pub use beam_model::BeamModel;
+pub use distance::squared_distances;
+pub use likelihood_field::LikelihoodField;
+pub use localiser::{Localiser, Stepped};
+pub use scan::{Beam, RangeScan, Reading};
+pub use settings::{BeamSettings, CameraSettings, ClassicalSettings, FieldSettings, ModelName};
+pub use track::{ClassicalTrack, track};
+pub use walls::Walls;
+
+use driftless_world::files::pfnet::HouseMaps;
+use driftless_world::pose::Pose;
+
+/// How well scans fit the map.
+pub trait SensorModel: Send + Sync + std::fmt::Debug {
+    /// The logarithm of the scan's likelihood at a pose in map pixels, beams taken as independent. It may
+    /// be -∞, but it is never NaN.
+    fn log_likelihood(&self, pose: Pose, scan: &RangeScan) -> f64;
+}
+
+/// The model that `settings` ask for, made for one house. It may serve many episodes.
+pub fn sensor_model(maps: &HouseMaps, settings: &ClassicalSettings) -> Box<dyn SensorModel> {
+    let farthest = settings.camera.farthest;
+    match settings.model {
+        ModelName::LikelihoodField => {
+            Box::new(LikelihoodField::new(maps, &settings.likelihood_field, farthest))
+        }
+        ModelName::Beam => Box::new(BeamModel::new(maps, &settings.beam, farthest)),
+    }
+}
