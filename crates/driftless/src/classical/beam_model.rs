@@ -66,8 +66,8 @@ mod tests {
     use super::super::tests::maps_of;
     use super::*;
 
-    fn model(settings: BeamSettings) -> BeamModel {
-        BeamModel::new(&maps_of(200, 20, |x, _| x >= 150), &settings, 10.0)
+    fn model(settings: &BeamSettings) -> BeamModel {
+        BeamModel::new(&maps_of(200, 20, |x, _| x >= 150), settings, 10.0)
     }
 
     fn skewed() -> BeamSettings {
@@ -77,7 +77,7 @@ mod tests {
     /// Densities and the probability of no reading sum to 1, at least 5 deviations from both ends.
     #[test]
     fn everything_that_can_happen_has_probability_one() {
-        let (model, steps) = (model(skewed()), 200_000);
+        let (model, steps) = (model(&skewed()), 200_000);
         for expected in [Some(0.25), Some(1.0), Some(7.0), Some(9.7), None] {
             let range = |step: i32| (f64::from(step) + 0.5) * 10.0 / f64::from(steps);
             let density = |step| model.likelihood(Reading::Range(range(step)), expected);
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_four_parts_by_hand() {
-        let model = model(skewed());
+        let model = model(&skewed());
         let at = |range| model.likelihood(Reading::Range(range), Some(2.0));
         let short = |range: f64| 0.3 * 0.7 * (-0.7 * range).exp() / (1.0 - (-1.4_f64).exp());
         assert!((at(1.0) - short(1.0) - 0.02).abs() < 1e-12);
@@ -104,7 +104,7 @@ mod tests {
     /// A wall 100 pixels, 2 m to the east; the robot looks 60 degrees away from it, the beam 60 degrees back.
     #[test]
     fn beams_are_turned_with_the_robot() {
-        let model = model(skewed());
+        let model = model(&skewed());
         let beam = |range| Beam { direction: [0.5, -0.75_f64.sqrt()], reading: Reading::Range(range) };
         let pose = Pose::new(50.0, 10.0, 60.0_f64.to_radians());
         let scan = RangeScan { beams: vec![beam(2.05), beam(1.5)] };
@@ -112,7 +112,7 @@ mod tests {
         // Rays end within 1e-6 pixels or so of a wall.
         assert!((model.log_likelihood(pose, &scan) - expected[0] - expected[1]).abs() < 1e-4);
         let only_hits = BeamSettings { short: 0.0, beyond: 0.0, random: 0.0, ..skewed() };
-        let model = self::model(only_hits);
+        let model = self::model(&only_hits);
         assert_eq!(model.log_likelihood(pose, &RangeScan { beams: vec![beam(9.0)] }), f64::NEG_INFINITY);
         assert_eq!(model.log_likelihood(pose, &RangeScan::default()), 0.0);
         let inside = Pose::new(160.0, 10.0, 0.0);

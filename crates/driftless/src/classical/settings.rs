@@ -40,8 +40,8 @@ impl Default for ClassicalSettings {
             model: ModelName::default(),
             likelihood_field: FieldSettings::default(),
             beam: BeamSettings::default(),
-            beams: 28,
-            sharpness: 0.3,
+            beams: 14,
+            sharpness: 0.2,
             position_noise: 0.04,
             heading_noise: 5.0,
             odometry_noise: 0.0,
@@ -94,7 +94,7 @@ pub struct FieldSettings {
 
 impl Default for FieldSettings {
     fn default() -> Self {
-        Self { hit_deviation: 0.1, random: 0.2 }
+        Self { hit_deviation: 0.2, random: 0.2 }
     }
 }
 
@@ -188,10 +188,10 @@ mod tests {
     #[test]
     fn texts_give_settings_and_back() {
         let text =
-            "beams = 14\nmodel = 'likelihood-field'\n[camera]\ndepth-unit = 0.001\n[beam]\nshort = 0.3";
+            "beams = 28\nmodel = 'likelihood-field'\n[camera]\ndepth-unit = 0.001\n[beam]\nshort = 0.3";
         let settings: ClassicalSettings = parse(text).unwrap();
         let expected = ClassicalSettings {
-            beams: 14,
+            beams: 28,
             model: ModelName::LikelihoodField,
             camera: CameraSettings { depth_unit: 0.001, ..CameraSettings::default() },
             beam: BeamSettings { short: 0.3, ..BeamSettings::default() },

@@ -1,4 +1,4 @@
-//! Scans of rendered houses, tracks through a small hall, and what cannot be explained.
+//! Scans of rendered houses, tracks through a small hall, and what does not belong together.
 
 use super::*;
 use crate::config::parse;
@@ -6,6 +6,8 @@ use driftless_world::house::{HouseWorld, scene};
 use driftless_world::pose::{Frame, wrap};
 use driftless_world::random::Random;
 use driftless_world::trajectory::{Images, Pixels, Rows};
+
+mod particles;
 
 const PIXEL: f64 = driftless_world::files::pfnet::METRES_PER_PIXEL;
 
@@ -139,7 +141,8 @@ fn spread_around(truth: Pose, count: usize, random: &mut Random) -> Vec<Pose> {
 }
 
 fn settings(model: ModelName) -> ClassicalSettings {
-    ClassicalSettings { model, keep_clouds: true, ..ClassicalSettings::default() }
+    let text = "beams = 16\nsharpness = 0.3\nlikelihood-field.hit-deviation = 0.1\nbeam.hit-deviation = 0.1";
+    ClassicalSettings { model, keep_clouds: true, ..parse(text).unwrap() }
 }
 
 /// From 0.3 m and 30 degrees to 10 cm and 4 degrees (root mean squares) after ten steps, for both models.
@@ -184,83 +187,6 @@ fn the_same_seed_gives_the_same_track_and_clouds_explain_it() {
         let squares: f64 = cloud.iter().map(|particle| particle.weight.powi(2)).sum();
         assert!((x - estimate.x).abs() < 1e-9 && (squares * effective - 1.0).abs() < 1e-9);
     }
-}
-
-/// Likelihoods by position, whatever the scan.
-#[derive(Debug)]
-struct ByPlace(fn(f64) -> f64);
-
-impl SensorModel for ByPlace {
-    fn log_likelihood(&self, pose: Pose, _: &RangeScan) -> f64 {
-        (self.0)(pose.x).ln()
-    }
-}
-
-fn still() -> ClassicalSettings {
-    parse("position-noise = 0.0\nheading-noise = 0.0\nsharpness = 1.0").unwrap()
-}
-
-/// Weights 0.4, 0.1, 0.1 and so on over ten places: each has ten times its weight in children on average.
-#[test]
-fn drawing_anew_is_unbiased() {
-    let (model, runs) = (
-        ByPlace(|x| {
-            if x == 0.0 {
-                4.0
-            } else if x < 7.0 {
-                1.0
-            } else {
-                0.0
-            }
-        }),
-        20_000,
-    );
-    let settings = ClassicalSettings { resample_below: 1.0, ..still() };
-    let start: Vec<Pose> = (0..10).map(|x| Pose::new(f64::from(x), 0.0, 0.0)).collect();
-    let (mut random, mut counts) = (Random::new(2), [0.0; 10]);
-    for _ in 0..runs {
-        let mut localiser = Localiser::new(&model, &settings, &start).unwrap();
-        let stepped = localiser.step(&RangeScan::default(), None, &mut random);
-        // 1 / (0.4² + 6 · 0.1²)
-        assert!(stepped.resamples && (stepped.effective - 1.0 / 0.22).abs() < 1e-9);
-        localiser.step(&RangeScan::default(), None, &mut random);
-        for particle in localiser.particles() {
-            counts[particle.pose.x as usize] += 1.0 / f64::from(runs);
-        }
-    }
-    for (x, count) in counts.into_iter().enumerate() {
-        let expected = if x == 0 {
-            4.0
-        } else if x < 7 {
-            1.0
-        } else {
-            0.0
-        };
-        // Systematic: N w rounded down or up, at most a quarter of variance; five standard errors.
-        assert!((count - expected).abs() <= 2.5 / f64::from(runs).sqrt(), "place {x}: {count}");
-    }
-}
-
-#[test]
-fn what_no_particle_explains_changes_no_weight() {
-    let settings = still();
-    let start = [1.0, 2.0].map(|x| Pose::new(x, 0.0, 0.0));
-    let model = ByPlace(|x| if x > 10.0 { 0.0 } else { x });
-    let mut localiser = Localiser::new(&model, &settings, &start).unwrap();
-    let mut random = Random::new(1);
-    let mut step =
-        |forward: f64| localiser.step(&RangeScan::default(), Some([forward, 0.0, 0.0]), &mut random);
-    let first = step(0.0);
-    assert!(first.explained && (first.estimate.x - 5.0 / 3.0).abs() < 1e-9, "{first:?}");
-    let lost = step(100.0);
-    assert!(!lost.explained && (lost.estimate.x - 305.0 / 3.0).abs() < 1e-9, "{lost:?}");
-    assert!((lost.effective - first.effective).abs() < 1e-12);
-    for absurd in [f64::NAN, f64::INFINITY, 1e300] {
-        let stayed = step(absurd);
-        assert!(!stayed.moved && stayed.estimate == lost.estimate, "{stayed:?}");
-    }
-    let back = step(-100.0);
-    assert!(back.explained && (back.estimate.x - 9.0 / 5.0).abs() < 1e-9, "weights 1 : 4 {back:?}");
 }
 
 /// Beams without room for chance, a map without walls, images of nothing: estimates stay numbers.
