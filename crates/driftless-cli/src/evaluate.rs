@@ -100,7 +100,8 @@ pub fn judge(run: &Path, trial: &Trial) -> Result<Judgement> {
     let plan = plan(&recordings, &tracks, trial.maze.as_ref())?;
     let episodes =
         playback::record(&trained, &recordings, trial.play.min(count), (&about, &plan), trial.seed)?;
-    let evaluation = Evaluation::of(about, trained.scales.step_size, &tracks)?;
+    let thresholds = recordings.thresholds();
+    let evaluation = Evaluation::with(about, trained.scales.step_size, thresholds, &tracks)?;
     Ok(Judgement { evaluation, episodes })
 }
 
@@ -161,6 +162,7 @@ fn about(
         particles: if has_particles { experiment.particles } else { 0 },
         odometry_noise: experiment.odometry_noise,
         data: recordings.path().file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        unit: recordings.unit().to_owned(),
     })
 }
 

@@ -4,6 +4,7 @@ mod house;
 
 use anyhow::{Result, bail};
 use driftless::learn::{Experiment, Source, WorldKind};
+use driftless_world::evaluation::{Plan, Thresholds};
 use driftless_world::files::FileKind;
 use driftless_world::files::dpf::{Crop, DpfFile, DpfOptions};
 use driftless_world::files::provenance::Provenance;
@@ -130,6 +131,30 @@ impl Recordings {
             pixels.flat_map(|pixel| [byte(pixel), byte(pixel + 1), byte(pixel + 2)]).collect()
         };
         Ok((images.height, images.width, (first..images.len()).map(frame).collect()))
+    }
+
+    /// The unit of length; nothing where it has no name.
+    pub fn unit(&self) -> &'static str {
+        match self.file {
+            Robots::Maze(_) => "",
+            Robots::House(_) => "cm",
+        }
+    }
+
+    /// From where on a robot is lost: in houses PF-net's metre.
+    pub fn thresholds(&self) -> Thresholds {
+        match self.file {
+            Robots::Maze(_) => Thresholds::default(),
+            Robots::House(_) => Thresholds { lost: 100.0, localised: 100.0 },
+        }
+    }
+
+    /// The floor plan of an episode in a house.
+    pub fn floor_plan(&self, index: usize) -> Result<Option<Plan>> {
+        match &self.file {
+            Robots::Maze(_) => Ok(None),
+            Robots::House(file) => Ok(Some(Plan::of_house(&file.recorded(index)?.maps))),
+        }
     }
 
     /// The maze they were made in, as far as the file or its name tell.

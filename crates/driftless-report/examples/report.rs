@@ -40,6 +40,7 @@ fn main() -> Result<()> {
                     particles: if spread > 0.0 { PARTICLES } else { 0 },
                     odometry_noise: 0.1,
                     data: "simulated, seed 7".into(),
+                    ..About::default()
                 };
                 runs.push(run(about, spread * factor, factor, &world, &walks)?);
             }

@@ -91,7 +91,12 @@ impl Report {
         for world in &comparison.worlds {
             chapters.push(chapter(world)?);
         }
-        let tables = [tables::accuracy(&comparison), tables::belief(&comparison), tables::runs(&runs)];
+        let tables = [
+            tables::accuracy(&comparison),
+            tables::overall(&comparison),
+            tables::belief(&comparison),
+            tables::runs(&runs),
+        ];
         let page = page::html(&runs, &comparison, &chapters, &tables);
         let mut files = vec![("index.html".to_owned(), page.into_bytes())];
         for chapter in &chapters {
@@ -99,7 +104,7 @@ impl Report {
             let figures = chapter.figures.iter().chain(others).chain(&chapter.tracking);
             files.extend(figures.map(Figure::file));
         }
-        for (name, table) in ["accuracy", "belief", "runs"].into_iter().zip(&tables) {
+        for (name, table) in ["accuracy", "overall", "belief", "runs"].into_iter().zip(&tables) {
             files.push((format!("{name}.csv"), table.to_csv().into_bytes()));
             files.push((format!("{name}.md"), Table::to_markdown(table).into_bytes()));
         }

@@ -10,7 +10,9 @@ mod episode;
 mod errors;
 mod figure;
 mod localisation;
+mod overall;
 mod plan;
+mod plan_of_house;
 mod step;
 mod track;
 

@@ -164,6 +164,11 @@ impl Lesson {
         self.floor.as_ref()
     }
 
+    /// The same without its floor plan, which is large.
+    pub fn without_floor(self) -> Self {
+        Self { floor: None, ..self }
+    }
+
     /// What the robot was told of its first pose.
     pub fn start(&self) -> Option<Start> {
         self.start

@@ -71,6 +71,11 @@ pub trait Method: Send {
     /// What reports call it.
     fn name(&self) -> &'static str;
 
+    /// Whether there is anything to learn.
+    fn learns(&self) -> bool {
+        true
+    }
+
     /// Teaches one epoch; epochs count from 1. The same parameters, optimiser, data and number give the
     /// same result.
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport>;

@@ -22,7 +22,7 @@ mod tracking;
 mod updates;
 
 pub use anchored::{AnchoredEm, Teaching};
-pub use house::{HouseLstm, PfnetFilter};
+pub use house::{HouseLstm, PfnetFilter, Unlearned, UnlearnedMethod};
 pub use jonschkowski::Jonschkowski;
 
 use crate::error::{Error, Result};
@@ -39,7 +39,9 @@ pub fn build(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>
     if !(0.0..=1.0).contains(&labels) {
         return Err(Error::setting("labels", format!("must lie between 0 and 1, not {labels}")));
     }
-    if labels == 0.0 && experiment.method != MethodName::Sdpf {
+    let from_labels =
+        [MethodName::Dpf, MethodName::DpfJonschkowski, MethodName::Lstm].contains(&experiment.method);
+    if labels == 0.0 && from_labels {
         return Err(Error::setting("labels", "must be above 0: this method learns from labels alone"));
     }
     if experiment.world == WorldKind::House {
@@ -57,6 +59,9 @@ pub fn build(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>
             Ok(sdpf::build(experiment, scales))
         }
         (MethodName::DpfJonschkowski, _) => Ok(Box::new(Jonschkowski::new(experiment, scales))),
+        (MethodName::Odometry | MethodName::Classical, _) => {
+            Err(Error::setting("method", "is for houses: in a maze it would need a start or a map of ranges"))
+        }
     }
 }
 
@@ -65,9 +70,14 @@ fn in_house(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>>
     match experiment.method {
         MethodName::Sdpf | MethodName::Dpf => Ok(Box::new(PfnetFilter::new(experiment, scales))),
         MethodName::Lstm => Ok(Box::new(HouseLstm::new(experiment, scales))),
-        other @ MethodName::DpfJonschkowski => Err(Error::setting(
-            "method",
-            format!("{other} is for mazes; in houses there are sdpf, dpf and lstm"),
-        )),
+        MethodName::Odometry => Ok(Box::new(UnlearnedMethod::new(Unlearned::Odometry, experiment, scales))),
+        MethodName::Classical => Ok(Box::new(UnlearnedMethod::new(Unlearned::Classical, experiment, scales))),
+        MethodName::DpfJonschkowski => {
+            let others = "sdpf, dpf, lstm, odometry and classical";
+            Err(Error::setting(
+                "method",
+                format!("dpf-jonschkowski is for mazes; in houses there are {others}"),
+            ))
+        }
     }
 }

@@ -22,7 +22,8 @@ pub fn record(
     let tracks = if watched.is_empty() { Vec::new() } else { trained.method.track(&watched, tracking)? };
     let mut episodes = Episodes::default();
     for (index, track) in tracks.iter().enumerate() {
-        let mut episode = Episode::new(format!("trajectory {index}"), about.clone(), plan.clone())?;
+        let plan = recordings.floor_plan(index)?.unwrap_or_else(|| plan.clone());
+        let mut episode = Episode::new(format!("trajectory {index}"), about.clone(), plan)?;
         fill(&mut episode, track, recordings, index)?;
         episodes.episodes.push(episode);
     }

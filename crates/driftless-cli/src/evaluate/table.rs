@@ -28,19 +28,33 @@ pub fn text(evaluation: &Evaluation) -> String {
         about.data,
         about.odometry_noise
     );
-    head + &aligned(&rows(evaluation)) + "\n" + &found(evaluation) + &nowhere(evaluation)
+    head + &aligned(&rows(evaluation))
+        + "\n"
+        + &overall(evaluation)
+        + &found(evaluation)
+        + &nowhere(evaluation)
+}
+
+/// Figures over whole trajectories.
+fn overall(evaluation: &Evaluation) -> String {
+    let (unit, lost) = (evaluation.about.unit(), evaluation.thresholds.lost);
+    let rmse = figure(evaluation.overall_rmse(), 1.0, 1);
+    let success = figure(evaluation.success(), 100.0, 1);
+    format!(
+        "all steps: position RMSE {rmse} {unit}; success (the last quarter within {lost} {unit}): {success} %\n"
+    )
 }
 
 fn found(evaluation: &Evaluation) -> String {
     let localisation = &evaluation.localisation;
-    let within = evaluation.thresholds.localised;
+    let within = format!("{} {}", evaluation.thresholds.localised, evaluation.about.unit());
     let never = figure(Some(localisation.never), 100.0, 1);
     match localisation.mean {
         Some(mean) => {
             let mean = figure(Some(mean), 1.0, 1);
-            format!("localised for good (within {within} units) after {mean} steps; never: {never} %\n")
+            format!("localised for good (within {within}) after {mean} steps; never: {never} %\n")
         }
-        None => format!("no robot was localised for good (within {within} units)\n"),
+        None => format!("no robot was localised for good (within {within})\n"),
     }
 }
 
@@ -60,11 +74,13 @@ fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     let mut columns: Vec<(String, &StepFigures)> =
         early.map(|step| (step.to_string(), &evaluation.steps[step - 1])).collect();
     columns.push((format!("{} (last)", evaluation.steps.len()), &evaluation.last));
-    let lost = format!("lost (beyond {} units), %", evaluation.thresholds.lost);
+    let unit = evaluation.about.unit();
+    let lost = format!("lost (beyond {} {unit}), %", evaluation.thresholds.lost);
+    let [rmse, middle] = ["position RMSE", "median position error"].map(|name| format!("{name}, {unit}"));
     let median = |step: &StepFigures| number(step.position_quartiles.map(|quartiles| quartiles[1]));
     let figures: [(&str, Tell); 11] = [
-        ("position RMSE, units", &|step| figure(step.position_rmse, 1.0, 1)),
-        ("median position error, units", &median),
+        (&rmse, &|step| figure(step.position_rmse, 1.0, 1)),
+        (&middle, &median),
         ("RMSE, step sizes", &|step| figure(step.scaled_rmse, 1.0, 2)),
         ("mean distance, step sizes", &|step| figure(step.scaled_distance, 1.0, 2)),
         ("heading RMSE, degrees", &|step| figure(step.heading_rmse, 1.0, 1)),

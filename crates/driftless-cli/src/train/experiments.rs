@@ -13,7 +13,7 @@ macro_rules! experiments {
 }
 
 /// Names and texts, part of the program so that it works anywhere.
-const BUILT_IN: [(&str, &str); 10] = experiments![
+const BUILT_IN: [(&str, &str); 12] = experiments![
     "maze-sdpf",
     "maze-dpf",
     "maze-lstm",
@@ -24,6 +24,8 @@ const BUILT_IN: [(&str, &str); 10] = experiments![
     "house-sdpf",
     "house-dpf",
     "house-lstm",
+    "house-odometry",
+    "house-classical",
 ];
 
 /// An experiment by its name, or from a file, with some of its settings replaced.

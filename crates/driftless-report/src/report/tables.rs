@@ -76,6 +76,33 @@ pub(super) fn accuracy(comparison: &Comparison) -> Table {
     })
 }
 
+/// Figures over whole trajectories.
+pub(super) fn overall(comparison: &Comparison) -> Table {
+    let columns = [
+        "method",
+        "world",
+        "labels",
+        "seeds",
+        "trajectories",
+        "position RMSE",
+        "unit",
+        "success (last quarter never lost)",
+    ];
+    let table = Table::new("All steps, mean ± standard error", &columns);
+    of_groups(table, comparison, |group| {
+        let all = evaluations(group);
+        let figures = |figure: fn(&Evaluation) -> Option<Figure>| {
+            all.iter().filter_map(|evaluation| figure(evaluation)).collect::<Vec<Figure>>()
+        };
+        let unit = all.first().map_or("", |evaluation| evaluation.about.unit());
+        vec![
+            Cell::Figure(pooled(&figures(Evaluation::overall_rmse)), COARSE),
+            Cell::Text(unit.to_owned()),
+            Cell::Percent(pooled(&figures(Evaluation::success))),
+        ]
+    })
+}
+
 /// How soon robots are found, and how honest the beliefs are.
 pub(super) fn belief(comparison: &Comparison) -> Table {
     let columns = [

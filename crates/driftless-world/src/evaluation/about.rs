@@ -23,9 +23,17 @@ pub struct About {
     pub odometry_noise: f64,
     /// The trajectories that were followed: a file's name or a simulator's seed.
     pub data: String,
+    /// The unit of length, as written behind numbers; "units" if it is empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unit: String,
 }
 
 impl About {
+    /// The unit of length in words.
+    pub fn unit(&self) -> &str {
+        if self.unit.is_empty() { "units" } else { &self.unit }
+    }
+
     /// Checks that all numbers are finite, as JSON cannot hold others.
     pub(super) fn check(&self) -> Result<()> {
         if self.labels.is_finite() && self.odometry_noise.is_finite() {

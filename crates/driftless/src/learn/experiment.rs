@@ -23,6 +23,10 @@ pub enum MethodName {
     DpfJonschkowski,
     /// A recurrent network without a filter.
     Lstm,
+    /// Odometry alone, from where the robot starts; in houses. Nothing is learned.
+    Odometry,
+    /// Monte-Carlo localisation by depth images, as deployed today; in houses. Nothing is learned.
+    Classical,
 }
 
 /// Whose choices.
@@ -45,6 +49,8 @@ impl fmt::Display for MethodName {
             Self::Dpf => "DPF",
             Self::DpfJonschkowski => "DPF (Jonschkowski)",
             Self::Lstm => "LSTM",
+            Self::Odometry => "odometry",
+            Self::Classical => "classical",
         })
     }
 }
@@ -213,19 +219,15 @@ fn replacement(setting: &str) -> Result<toml::Table> {
         return Err(wrong("is not of the form key=value".to_owned()));
     };
     let (key, value) = (key.trim(), value.trim());
-    let mut table = toml::Table::new();
     let number = config::parse::<toml::Table>(&format!("value = {value}"))
         .ok()
         .and_then(|mut one| one.remove("value"));
     let value = number.unwrap_or_else(|| toml::Value::String(value.to_owned()));
-    match key.split_once('.') {
-        Some((outer, inner)) => {
-            let inner = toml::Table::from_iter([(inner.to_owned(), value)]);
-            table.insert(outer.to_owned(), toml::Value::Table(inner));
-        }
-        None => {
-            table.insert(key.to_owned(), value);
-        }
+    let mut names = key.rsplit('.');
+    let inner = names.next().unwrap_or_default();
+    let mut table = toml::Table::from_iter([(inner.to_owned(), value)]);
+    for name in names {
+        table = toml::Table::from_iter([(name.to_owned(), toml::Value::Table(table))]);
     }
     match config::parse::<Experiment>(&table.to_string()) {
         Ok(_) => Ok(table),

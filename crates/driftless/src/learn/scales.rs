@@ -11,6 +11,8 @@ use std::f64::consts::{FRAC_2_PI, PI};
 
 /// Lessons that are measured, at most, the first ones.
 const MOST: usize = 400;
+/// Lessons in memory at once, with all they have.
+const HANDFUL: usize = 16;
 
 /// Means and sizes of the training lessons of a robot in the plane, whose x and y share a size. Only
 /// known poses and odometry are looked at: what is hidden stays hidden.
@@ -38,7 +40,11 @@ impl Scales {
     pub fn measure(lessons: &TrainingSet) -> Result<Self> {
         // Floor plans are large, and a few hundred trajectories say enough of sizes.
         let all: Vec<usize> = (0..lessons.len()).collect();
-        let lessons = lessons.lessons(&all[..all.len().min(MOST)], 0)?;
+        let mut measured = Vec::new();
+        for handful in all[..all.len().min(MOST)].chunks(HANDFUL) {
+            measured.extend(lessons.lessons(handful, 0)?.into_iter().map(Lesson::without_floor));
+        }
+        let lessons = measured;
         let images: Vec<&Images> = lessons.iter().filter_map(images).collect();
         let problem = |what: String| Error::File(driftless_world::Error::new(what));
         let pixels = PixelScale::measure(images).map_err(|what| problem(format!("training data: {what}")))?;

@@ -133,7 +133,9 @@ impl Session {
     /// What an epoch came to, validated unless it failed.
     fn examined(&self, report: &EpochReport, seconds: &mut dyn FnMut() -> f64) -> Result<EpochRecord> {
         let mut record = EpochRecord::of(report, self.records.last());
-        record.diverged = divergence(report).or_else(|| self.not_finite());
+        if self.method.learns() {
+            record.diverged = divergence(report).or_else(|| self.not_finite());
+        }
         if record.diverged.is_none() {
             record.validation = self.validated()?;
             record.best = match (&record.validation, self.best().and_then(|best| best.validation.as_ref())) {

@@ -4,19 +4,22 @@
 //! The network is Karkus, Hsu & Lee's, on kernels by hand; the filter is theirs, with the paper's noise. Beliefs are
 //! carried from block to block, gradients end there (truncated back-propagation), and every block is an update.
 
+mod excerpt;
 mod filter;
 mod network;
 mod objective;
 mod particles;
 mod recurrent;
 mod teaching;
+mod unlearned;
 mod walk;
 
 use super::recorder::Recorder;
 use super::updates::{Figures, Tally, epoch_seed, update_seed};
 use crate::error::{Error, Result};
 use crate::learn::{
-    EpochReport, Experiment, HouseSettings, Likelihood, Method, MethodName, Scales, Tracking, TrainingSet,
+    EpochReport, Experiment, HouseSettings, Likelihood, Method, MethodName, PresetName, Scales, Tracking,
+    TrainingSet,
 };
 use crate::optimise::{Optimiser, Report, RmsProp, Rule};
 use crate::parameters::Named;
@@ -25,11 +28,14 @@ use driftless_world::evaluation::Track;
 use driftless_world::labels::{LabelBudget, Lesson};
 use driftless_world::pose::Pose;
 use driftless_world::random::Random;
-use driftless_world::trajectory::Trajectory;
+use driftless_world::trajectory::{Start, Trajectory};
 pub use recurrent::HouseLstm;
+pub use unlearned::{Unlearned, UnlearnedMethod};
 
+use excerpt::Excerpt;
 use network::Network;
 use objective::Terms;
+use rayon::prelude::*;
 use teaching::{Carried, Pool, Sums};
 use walk::Walk;
 
@@ -61,45 +67,89 @@ impl PfnetFilter {
         &self.experiment.house
     }
 
-    /// λ₂ is 0 for the supervised twin.
-    fn terms(&self, walks: usize) -> Terms {
+    /// What counts how much where `known` poses are expected; λ₂ is 0 for the supervised twin.
+    fn terms(&self, count: usize, known: f64, goes_on: bool) -> Terms {
         let settings = self.settings();
-        let expected = self.experiment.labels * (walks * settings.block) as f64;
-        let semi = self.experiment.method == MethodName::Sdpf;
         Terms {
-            known: if expected > 0.0 { settings.known_weight / expected } else { 0.0 },
-            pseudo: if semi { settings.pseudo_weight / walks as f64 } else { 0.0 },
+            known: if known > 0.0 { settings.known_weight / known } else { 0.0 },
+            pseudo: if self.is_semi() { settings.pseudo_weight / count as f64 } else { 0.0 },
             normalised: settings.likelihood == Likelihood::Normalised,
             softness: settings.resampling,
+            goes_on,
         }
     }
 
-    /// All blocks of a batch, an update each.
-    fn teach(&mut self, lessons: &[Lesson], seed: u64, tally: &mut Tally) -> Result<()> {
-        let settings = self.settings().clone();
-        let walks = lessons.iter().map(|lesson| Walk::new(lesson, &settings)).collect::<Result<Vec<_>>>()?;
-        let mut carried = teaching::begin(&walks, self.experiment.particles, seed)?;
-        let steps = walks.iter().map(Walk::len).min().unwrap_or(0).min(settings.steps);
-        for number in 0..steps / settings.block {
-            let (figures, report) = self.update(&walks, &mut carried, number * settings.block);
+    fn is_semi(&self) -> bool {
+        self.experiment.method == MethodName::Sdpf
+    }
+
+    /// All blocks of a batch one after the other, an update each, beliefs carried on: PF-net's way and the paper's.
+    fn teach_along(&mut self, walks: &[Walk], seed: u64, tally: &mut Tally) -> Result<()> {
+        let (block, particles) = (self.settings().block, self.experiment.particles);
+        let one = |(number, walk): (usize, &Walk)| {
+            Carried::new(walk.start, walk, particles, Random::stream(seed, number as u64))
+        };
+        let mut carried = walks.iter().enumerate().map(one).collect::<Result<Vec<_>>>()?;
+        for from in (0..self.steps(walks)).step_by(block) {
+            let excerpts: Vec<_> = walks.iter().map(|walk| Excerpt::of_labels(walk, from, block)).collect();
+            let expected = self.experiment.labels * (walks.len() * block) as f64;
+            let terms = self.terms(walks.len(), expected, true);
+            let (figures, report) = self.update(&excerpts, &mut carried, terms);
             tally.add(&figures, &report);
         }
         Ok(())
     }
 
-    fn update(&mut self, walks: &[Walk], carried: &mut [Carried], from: usize) -> (Figures, Report) {
-        let (terms, settings) = (self.terms(walks.len()), &self.experiment.house);
+    /// As many blocks, each of them somewhere near a known pose.
+    fn teach_near_labels(&mut self, walks: &[Walk], seed: u64, tally: &mut Tally) -> Result<()> {
+        let (block, spread) = (self.settings().block, self.settings().start_spread().map(|x| x as f32));
+        let error = excerpt::odometry_error(walks);
+        let bridges: Vec<_> = walks.iter().map(|walk| excerpt::bridge(walk, error)).collect();
+        for number in 0..self.steps(walks) / block {
+            let mut random = Random::stream(seed, number as u64);
+            let (mut excerpts, mut carried) = (Vec::new(), Vec::new());
+            for (walk, bridge) in walks.iter().zip(&bridges) {
+                let Some((excerpt, begin)) =
+                    excerpt::choose(walk, bridge, block, self.is_semi(), &mut random)
+                else {
+                    continue;
+                };
+                let about = |k: usize| begin[k] as f32 + spread[k] * random.normal() as f32;
+                let start = Start::About { pose: std::array::from_fn(about), spread };
+                let random = Random::new(random.bits());
+                carried.push(Carried::new(start, walk, self.experiment.particles, random)?);
+                excerpts.push(excerpt);
+            }
+            if excerpts.is_empty() {
+                continue;
+            }
+            let known = excerpts.iter().map(Excerpt::weight).sum();
+            let terms = self.terms(excerpts.len(), known, false);
+            let (figures, report) = self.update(&excerpts, &mut carried, terms);
+            tally.add(&figures, &report);
+        }
+        Ok(())
+    }
+
+    /// Steps to learn from, whole blocks of them.
+    fn steps(&self, walks: &[Walk]) -> usize {
+        let HouseSettings { steps, block, .. } = *self.settings();
+        walks.iter().map(Walk::len).min().unwrap_or(0).min(steps) / block * block
+    }
+
+    fn update(&mut self, excerpts: &[Excerpt], carried: &mut [Carried], terms: Terms) -> (Figures, Report) {
+        let settings = &self.experiment.house;
         let (sums, gradient) =
-            teaching::block(&self.network, settings, terms, (walks, carried), from, &self.pool);
+            teaching::block(&self.network, settings, terms, (excerpts, carried), &self.pool);
         let Sums { error, known, pseudo, effective } = sums;
         let loss = terms.known * error - terms.pseudo * pseudo + settings.l2 * self.network.half_square();
         let gradients = self.network.gradients(&gradient, settings.l2);
         let optimiser = &mut self.optimiser;
         let report = self.network.change(|values| optimiser.step_on(values, loss, gradients));
-        let count = walks.len() as f64;
+        let count = excerpts.len() as f64;
         let losses = vec![
             ("loss", loss),
-            ("squared error", error / (known as f64).max(1.0)),
+            ("squared error", error / known.max(1.0)),
             ("pseudo-likelihood", pseudo / count),
         ];
         (Figures { losses, effective_sample_size: Some(effective / count) }, report)
@@ -121,7 +171,13 @@ impl Method for PfnetFilter {
         let seed = epoch_seed(self.experiment.seed, epoch);
         let mut tally = Tally::default();
         for (number, batch) in batches(seed, lessons.len(), self.experiment.batch)?.iter().enumerate() {
-            self.teach(&lessons.lessons(batch, epoch)?, update_seed(seed, number), &mut tally)?;
+            let lessons = lessons.lessons(batch, epoch)?;
+            let walks = lessons.par_iter().map(|lesson| Walk::new(lesson, self.settings()));
+            let (walks, seed) = (walks.collect::<Result<Vec<_>>>()?, update_seed(seed, number));
+            match self.experiment.preset {
+                PresetName::Driftless => self.teach_near_labels(&walks, seed, &mut tally)?,
+                PresetName::Paper | PresetName::ReleasedCode => self.teach_along(&walks, seed, &mut tally)?,
+            }
         }
         Ok(tally.report())
     }

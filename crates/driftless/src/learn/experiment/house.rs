@@ -1,6 +1,8 @@
 //! Settings of experiments in houses, `[house]` in a file: what is seen, where a robot starts, how PF-net's filter
 //! is taught.
 
+use super::is_default;
+use crate::classical::ClassicalSettings;
 use crate::config;
 use crate::error::Result;
 use driftless_kernels::pfnet::Geometry;
@@ -116,6 +118,9 @@ pub struct HouseSettings {
     pub decay: f64,
     /// What half the squared length of all kernels counts in the loss.
     pub l2: f64,
+    /// Settings of classical localisation, but for its noise, which is that of all filters.
+    #[serde(skip_serializing_if = "is_default")]
+    pub classical: ClassicalSettings,
 }
 
 impl Default for HouseSettings {
@@ -141,6 +146,7 @@ impl Default for HouseSettings {
             rate_epochs: 4,
             decay: 0.9,
             l2: 4e-6,
+            classical: ClassicalSettings::default(),
         }
     }
 }
@@ -168,6 +174,7 @@ impl HouseSettings {
         for (key, share) in [("house.resampling", self.resampling), ("house.decay", self.decay)] {
             config::check(key, share, (0.0..=1.0).contains(&share), "from 0 to 1")?;
         }
+        self.classical.check()?;
         config::check("house.rate-epochs", self.rate_epochs, self.rate_epochs > 0, "at least 1")
     }
 

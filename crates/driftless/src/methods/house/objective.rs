@@ -28,6 +28,8 @@ pub(super) struct Terms {
     pub(super) normalised: bool,
     /// α; 0 is no resampling.
     pub(super) softness: f64,
+    /// Whether a block goes on where another one ended, with the motion in between.
+    pub(super) goes_on: bool,
 }
 
 /// One step, as the way back needs it.
@@ -56,8 +58,8 @@ pub(super) struct Block {
     steps: Vec<Step>,
     /// The squared errors, before their weight.
     pub(super) error: f64,
-    /// How many poses were known.
-    pub(super) known: usize,
+    /// How many poses were known, by how surely.
+    pub(super) known: f64,
 }
 
 /// log Σ exp.
@@ -75,7 +77,7 @@ impl Block {
     /// Begins with carried weights, which are constants.
     pub(super) fn new(terms: Terms, log_weights: Vec<f64>) -> Self {
         let past = vec![0.0; log_weights.len()];
-        Self { terms, log_weights, past, steps: Vec::new(), error: 0.0, known: 0 }
+        Self { terms, log_weights, past, steps: Vec::new(), error: 0.0, known: 0.0 }
     }
 
     /// What the network says of all particles; `uniforms` choose ancestors. Returns them, if particles were drawn.
@@ -116,8 +118,8 @@ impl Block {
         ancestors
     }
 
-    /// The true pose of the step that was weighed last.
-    pub(super) fn know(&mut self, poses: &[[f64; 3]], truth: [f64; 3]) {
+    /// The true pose of the step that was weighed last, and how certain it is, up to 1.
+    pub(super) fn know(&mut self, poses: &[[f64; 3]], truth: [f64; 3], certainty: f64) {
         let step = self.steps.last_mut().expect("a step was weighed");
         let differences = |pose: &[f64; 3]| {
             let [x, y] = [0, 1].map(|k| METRES_PER_PIXEL * (pose[k] - truth[k]));
@@ -128,11 +130,11 @@ impl Block {
             mean.iter_mut().zip(differences(pose)).for_each(|(mean, x)| *mean += weight * x);
         }
         let [x, y, heading] = mean;
-        self.error += x * x + y * y + HEADING * heading * heading;
-        self.known += 1;
+        self.error += certainty * (x * x + y * y + HEADING * heading * heading);
+        self.known += certainty;
         let by = |pose: &[f64; 3]| {
             let d = differences(pose);
-            2.0 * self.terms.known * (x * d[0] + y * d[1] + HEADING * heading * d[2])
+            2.0 * certainty * self.terms.known * (x * d[0] + y * d[1] + HEADING * heading * d[2])
         };
         step.by_weights = Some(poses.iter().map(by).collect());
     }

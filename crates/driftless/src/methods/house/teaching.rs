@@ -1,5 +1,6 @@
 //! A batch of episodes, block after block: what PF-net's filter believes is carried on, gradients are not.
 
+use super::excerpt::{Excerpt, Mark};
 use super::network::Network;
 use super::objective::{Block, Terms};
 use super::particles::{State, drive, first};
@@ -9,6 +10,7 @@ use crate::learn::HouseSettings;
 use driftless_kernels::Cpu;
 use driftless_kernels::pfnet::{PfnetGradient, PfnetMemory};
 use driftless_world::random::Random;
+use driftless_world::trajectory::Start;
 use rayon::prelude::*;
 use std::sync::Mutex;
 
@@ -27,7 +29,7 @@ pub(super) struct Carried {
 pub(super) struct Sums {
     /// Squared errors at known poses, and how many.
     pub(super) error: f64,
-    pub(super) known: usize,
+    pub(super) known: f64,
     /// The pseudo-likelihoods.
     pub(super) pseudo: f64,
     /// Effective sample sizes in the end.
@@ -49,39 +51,36 @@ impl Pool {
     }
 }
 
-/// Beliefs before anything is seen.
-pub(super) fn begin(walks: &[Walk], particles: usize, seed: u64) -> Result<Vec<Carried>> {
-    let one = |(number, walk): (usize, &Walk)| {
-        let mut random = Random::stream(seed, number as u64);
-        let poses = first(walk.start, &walk.maps, particles, &mut random)?;
-        Ok(Carried { poses, log_weights: vec![-(particles as f64).ln(); particles], random })
-    };
-    walks.iter().enumerate().map(one).collect()
+impl Carried {
+    /// A belief before anything is seen.
+    pub(super) fn new(start: Start, walk: &Walk, particles: usize, mut random: Random) -> Result<Self> {
+        let poses = first(start, &walk.maps, particles, &mut random)?;
+        Ok(Self { poses, log_weights: vec![-(particles as f64).ln(); particles], random })
+    }
 }
 
-/// One block of all walks, from step `from` on; beliefs move on.
+/// One block of all excerpts; beliefs move on.
 pub(super) fn block(
     network: &Network,
     settings: &HouseSettings,
     terms: Terms,
-    (walks, carried): (&[Walk], &mut [Carried]),
-    from: usize,
+    (excerpts, carried): (&[Excerpt], &mut [Carried]),
     pool: &Pool,
 ) -> (Sums, PfnetGradient) {
-    let size = walks.len().div_ceil(PARTS).max(1);
-    let part = |(walks, carried): (&[Walk], &mut [Carried])| {
+    let size = excerpts.len().div_ceil(PARTS).max(1);
+    let part = |(excerpts, carried): (&[Excerpt], &mut [Carried])| {
         let mut gradient = PfnetGradient::default();
         gradient.reset(network.net());
         let mut sums = Sums::default();
         pool.with(|memory| {
-            for (walk, carried) in walks.iter().zip(carried) {
-                sums.add(one(network, settings, terms, (walk, carried), from, memory, &mut gradient));
+            for (excerpt, carried) in excerpts.iter().zip(carried) {
+                sums.add(one(network, settings, terms, (excerpt, carried), memory, &mut gradient));
             }
         });
         (sums, gradient)
     };
     let parts: Vec<(Sums, PfnetGradient)> =
-        walks.par_chunks(size).zip(carried.par_chunks_mut(size)).map(part).collect();
+        excerpts.par_chunks(size).zip(carried.par_chunks_mut(size)).map(part).collect();
     let mut parts = parts.into_iter();
     let (mut sums, mut gradient) = parts.next().expect("a batch has walks");
     for (part, other) in parts {
@@ -100,16 +99,16 @@ impl Sums {
     }
 }
 
-/// One block of one walk.
+/// One block of one excerpt.
 fn one(
     network: &Network,
     settings: &HouseSettings,
     terms: Terms,
-    (walk, carried): (&Walk, &mut Carried),
-    from: usize,
+    (excerpt, carried): (&Excerpt, &mut Carried),
     memory: &mut PfnetMemory,
     gradient: &mut PfnetGradient,
 ) -> Sums {
+    let Excerpt { walk, from, marks } = excerpt;
     let (net, cpu, noise) = (network.net(), Cpu::best(), settings.noise());
     let (count, pixels) = (carried.poses.len(), net.pixels());
     let images = &walk.images[from * pixels..(from + settings.block) * pixels];
@@ -118,7 +117,7 @@ fn one(
     let (mut views, mut said) = (vec![0.0; count * net.view()], vec![0.0; count]);
     for step in 0..settings.block {
         let t = from + step;
-        if t > 0 {
+        if step > 0 || (t > 0 && terms.goes_on) {
             let Carried { poses, random, .. } = &mut *carried;
             let moves = poses.iter_mut().map(|pose| drive(pose, walk.actions[t], noise, random));
             block.moved(moves);
@@ -130,8 +129,8 @@ fn one(
         if let Some(ancestors) = drawn {
             carried.poses = ancestors.iter().map(|&parent| carried.poses[parent]).collect();
         }
-        if let Some(truth) = walk.labels[t] {
-            block.know(&carried.poses, truth);
+        if let Some(Mark { pose, weight }) = marks[step] {
+            block.know(&carried.poses, pose, weight);
         }
     }
     net.backward(cpu, &block.pulls(), memory, gradient, None);

@@ -86,7 +86,8 @@ fn labels(labels: &Labels) -> Vec<Option<State>> {
     labels.iter().map(|label| label.map(state)).collect()
 }
 
-fn in_pixels(start: Start) -> Start {
+/// The same in pixels.
+pub(super) fn in_pixels(start: Start) -> Start {
     let shrunk = |row: [f32; 3]| state(&row).map(|x| x as f32);
     match start {
         Start::About { pose, spread } => Start::About { pose: shrunk(pose), spread: shrunk(spread) },

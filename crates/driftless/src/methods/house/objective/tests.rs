@@ -26,7 +26,7 @@ fn run(terms: Terms, network: &[f64], fixed: Option<&[Vec<usize>]>) -> (f64, Blo
             poses = ancestors.iter().map(|&i| poses[i]).collect();
         }
         if t != 1 {
-            block.know(&poses, [1.0, -2.0, 3.0]);
+            block.know(&poses, [1.0, -2.0, 3.0], if t == 0 { 1.0 } else { 0.4 });
         }
     }
     let loss = terms.known * block.error - terms.pseudo * block.pseudo_likelihood();
@@ -49,7 +49,7 @@ fn pulls_are_derivatives() {
     for normalised in [true, false] {
         for softness in [0.0, 0.6, 1.0] {
             for (known, pseudo) in [(1.3, 0.0), (0.0, 0.7), (1.3, 0.7)] {
-                let terms = Terms { known, pseudo, normalised, softness };
+                let terms = Terms { known, pseudo, normalised, softness, goes_on: false };
                 let (_, block) = run(terms, &network, None);
                 let ancestors: Vec<Vec<usize>> =
                     block.steps.iter().map(|step| step.ancestors.clone().unwrap_or_default()).collect();
@@ -72,23 +72,23 @@ fn pulls_are_derivatives() {
 /// Two particles, one step, by hand: weights 1/4 and 3/4, errors 1 m and 0.
 #[test]
 fn by_hand() {
-    let terms = Terms { known: 2.0, pseudo: 1.0, normalised: true, softness: 0.0 };
+    let terms = Terms { known: 2.0, pseudo: 1.0, normalised: true, softness: 0.0, goes_on: false };
     let mut block = Block::new(terms, vec![0.5_f64.ln(); 2]);
     assert!(block.weigh(vec![0.0, 3.0_f64.ln()], &[]).is_none());
-    block.know(&[[50.0, 0.0, 0.0], [0.0; 3]], [0.0; 3]);
+    block.know(&[[50.0, 0.0, 0.0], [0.0; 3]], [0.0; 3], 1.0);
     assert!((block.error - 1.0 / 16.0).abs() < 1e-7);
     let expected = 0.25 * 0.25_f64.ln() + 0.75 * 0.75_f64.ln();
     assert!((block.pseudo_likelihood() - expected).abs() < 1e-7);
-    assert_eq!(block.known, 1);
+    assert_eq!(block.known, 1.0);
 }
 
 /// Numbers beyond all reason neither spread NaN nor vanish.
 #[test]
 fn extreme_numbers() {
-    let terms = Terms { known: 1.0, pseudo: 1.0, normalised: true, softness: 0.5 };
+    let terms = Terms { known: 1.0, pseudo: 1.0, normalised: true, softness: 0.5, goes_on: false };
     let mut block = Block::new(terms, vec![0.5_f64.ln(); 2]);
     block.weigh(vec![-1e30, 1e30], &[0.3, 0.9]);
-    block.know(&[[50.0, 0.0, 0.0], [0.0; 3]], [0.0; 3]);
+    block.know(&[[50.0, 0.0, 0.0], [0.0; 3]], [0.0; 3], 1.0);
     assert!(block.pulls().iter().all(|pull| pull.is_finite()));
     assert!(block.weights().iter().all(|weight| weight.is_finite()));
 }
