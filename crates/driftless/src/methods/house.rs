@@ -11,6 +11,8 @@ mod objective;
 mod particles;
 mod recurrent;
 mod teaching;
+#[cfg(test)]
+mod twin;
 mod unlearned;
 mod walk;
 

@@ -1,0 +1,161 @@
+//! Values and all gradients against a PyTorch program that was written without a look at this code.
+//!
+//! `benches/side_by_side/house_torch.py` writes them, in 64 bits; a folder with its files is named by the environment
+//! variable `DRIFTLESS_PFNET_TWIN`. Without it the test says so and does nothing.
+
+use super::network::Network;
+use super::objective::{Block, Terms};
+use crate::parameters::Named;
+use driftless_kernels::Cpu;
+use driftless_kernels::pfnet::{FloorMap, Geometry, PfnetGradient, PfnetMemory, PfnetPlan};
+use driftless_world::files::npz::NpzFile;
+use driftless_world::random::Random;
+use std::f64::consts::TAU;
+use std::path::Path;
+
+struct Numbers(NpzFile);
+
+impl Numbers {
+    fn open(folder: &Path, name: &str) -> Self {
+        Self(NpzFile::open(folder.join(name)).unwrap())
+    }
+
+    fn shape(&self, name: &str) -> Vec<usize> {
+        self.0.array(name).unwrap().shape().to_vec()
+    }
+
+    fn of(&self, name: &str) -> Vec<f64> {
+        let array = self.0.array(name).unwrap();
+        let all = 0..array.rows();
+        array
+            .read_f64(all.clone())
+            .or_else(|_| Ok::<_, ()>(array.read_f32(all).unwrap().iter().map(|&x| f64::from(x)).collect()))
+            .unwrap()
+    }
+
+    fn singles(&self, name: &str) -> Vec<f32> {
+        self.of(name).into_iter().map(|x| x as f32).collect()
+    }
+}
+
+/// Largest difference, in units of the largest number.
+fn apart(found: &[f32], expected: &[f64]) -> f64 {
+    assert_eq!(found.len(), expected.len());
+    let largest = expected.iter().fold(1e-9, |most: f64, x| most.max(x.abs()));
+    let worst = found.iter().zip(expected).map(|(&a, b)| (f64::from(a) - b).abs()).fold(0.0, f64::max);
+    worst / largest
+}
+
+fn network(inputs: &Numbers) -> Network {
+    let mut network = Network::new(PfnetPlan { map_channels: 1, image_channels: 3 }, &mut Random::new(1));
+    let given: Vec<Named> =
+        network.values().iter().map(|own| Named { values: inputs.of(&own.name), ..own.clone() }).collect();
+    network.set(&given).unwrap();
+    network
+}
+
+/// One of the twin's dumps: sizes B, T, K and what its objective is.
+struct Case<'a> {
+    inputs: &'a Numbers,
+    dump: &'a Numbers,
+    geometry: Geometry,
+    terms: Terms,
+    all_labels: bool,
+}
+
+impl Case<'_> {
+    /// Compares values on the way, and returns the gradient of the objective.
+    fn gradient(&self, network: &Network) -> PfnetGradient {
+        let [batch, steps, count, _] = self.dump.shape("poses")[..] else { panic!("four sizes") };
+        let poses = self.dump.of("poses");
+        let (images, outputs) = (self.inputs.singles("observations"), self.dump.of("outputs"));
+        let map = self.inputs.singles("map");
+        let [_, height, width, _] = self.inputs.shape("map")[..] else { panic!("four sizes") };
+        let (states, noise) = (self.inputs.of("states"), self.inputs.of("noise"));
+        let deviations = self.dump.of("motion_std");
+        let mut gradient = PfnetGradient::default();
+        gradient.reset(network.net());
+        let (mut memory, cpu, mut loss) = (PfnetMemory::default(), Cpu::best(), 0.0);
+        for b in 0..batch {
+            let size = width * height;
+            let floor = FloorMap { numbers: &map[b * size..(b + 1) * size], width, height, channels: 1 };
+            let pixels = steps * network.net().pixels();
+            network.net().see(cpu, &images[b * pixels..(b + 1) * pixels], count, true, &mut memory);
+            let mut block = Block::new(self.terms, vec![-(count as f64).ln(); count]);
+            for t in 0..steps {
+                let at = (b * steps + t) * count;
+                let here: Vec<[f64; 3]> =
+                    (0..count).map(|i| std::array::from_fn(|k| poses[3 * (at + i) + k])).collect();
+                if t > 0 {
+                    let drawn = |i: usize| &noise[3 * (at - count + i)..3 * (at - count + i) + 3];
+                    let stds = [deviations[0], deviations[0], deviations[1]];
+                    let log_p = |i: usize| {
+                        let terms = drawn(i).iter().zip(stds);
+                        terms.map(|(z, std)| -0.5 * z * z - std.ln() - 0.5 * TAU.ln()).sum::<f64>()
+                    };
+                    block.moved((0..count).map(log_p));
+                }
+                let mut views = vec![0.0; count * 784];
+                for (pose, view) in here.iter().zip(views.chunks_mut(784)) {
+                    floor.view(self.geometry, pose.map(|x| x as f32), view);
+                }
+                if t == 0 {
+                    let maps = self.dump.of("local_maps");
+                    assert!(apart(&views, &maps[b * count * 784..(b + 1) * count * 784]) < 1e-3);
+                }
+                let mut said = vec![0.0; count];
+                network.net().weigh(cpu, t, &views, &mut memory, &mut said);
+                assert!(apart(&said, &outputs[at..at + count]) < 1e-5, "outputs of {b} {t}");
+                block.weigh(said.iter().map(|&x| f64::from(x)).collect(), &[]);
+                if self.all_labels || (b, t) == (0, 1) {
+                    let truth = std::array::from_fn(|k| states[3 * (b * steps + t) + k]);
+                    block.know(&here, truth, 1.0);
+                }
+            }
+            network.net().backward(cpu, &block.pulls(), &mut memory, &mut gradient, None);
+            loss += self.terms.known * block.error - self.terms.pseudo * block.pseudo_likelihood();
+        }
+        loss += L2 * network.half_square();
+        let expected = self.dump.of("loss.total")[0];
+        assert!((loss - expected).abs() < 1e-5 * expected, "loss {loss} {expected}");
+        gradient
+    }
+}
+
+const L2: f64 = 4e-6;
+
+#[test]
+fn values_and_gradients_of_the_twin() {
+    let Ok(folder) = std::env::var("DRIFTLESS_PFNET_TWIN") else {
+        eprintln!("SKIPPED: DRIFTLESS_PFNET_TWIN names no folder with the twin's files");
+        return;
+    };
+    let folder = Path::new(&folder);
+    let inputs = Numbers::open(folder, "small.npz");
+    let network = network(&inputs);
+    let sizes = inputs.shape("particles")[0] * inputs.shape("noise")[1];
+    let cases = [
+        ("released_supervised", Geometry::Released, 0.0, true, false),
+        ("rigid_supervised", Geometry::Rigid, 0.0, true, false),
+        ("released_sdpf", Geometry::Released, 0.04, true, false),
+        ("rigid_sdpf", Geometry::Rigid, 0.04, true, false),
+        ("released_sdpf_literal", Geometry::Released, 0.04, false, false),
+        ("released_supervised_all_labels", Geometry::Released, 0.0, true, true),
+    ];
+    for (name, geometry, pseudo, normalised, all_labels) in cases {
+        let dump = Numbers::open(folder, &format!("small_{name}.npz"));
+        let pseudo = pseudo / inputs.shape("particles")[0] as f64;
+        let terms = Terms { known: 1.0 / sizes as f64, pseudo, normalised, softness: 0.0, goes_on: false };
+        let case = Case { inputs: &inputs, dump: &dump, geometry, terms, all_labels };
+        let gradient = case.gradient(&network);
+        for by in network.gradients(&gradient, L2) {
+            let expected = dump.of(&format!("grad.{}", by.name));
+            let found: Vec<f32> = by.values.iter().map(|&x| x as f32).collect();
+            // The twin's own 32 bits differ from its 64 by up to 5e-5, and by 3e-3 where maxima nearly tie; where the
+            // derivative is 0 in theory, only its rounding is left.
+            let largest = expected.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+            let error = apart(&found, &expected) * largest.max(1e-9);
+            assert!(error < 5e-3 * largest + 1e-6, "{name}: {} {error} of {largest}", by.name);
+        }
+    }
+}
