@@ -11,7 +11,16 @@ import sys
 from pathlib import Path
 
 WRITTEN = Path(__file__).with_name("instructions.json")
-KERNELS = ["product", "encode-images", "learn-images", "learn-decoder", "learn-scan", "online-step", "normal-numbers"]
+KERNELS = [
+    "product",
+    "encode-images",
+    "learn-images",
+    "learn-decoder",
+    "learn-scan",
+    "learn-lstm",
+    "online-step",
+    "normal-numbers",
+]
 TIMES = 4
 # Compilers differ by a few per cent; a lost vectorisation costs far more.
 MARGIN = 0.10

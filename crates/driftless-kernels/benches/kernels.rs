@@ -9,6 +9,7 @@ use driftless_kernels::gemm::{Finish, Left, Out, Panels, product};
 use driftless_kernels::images::{ImageGradient, ImageMemory, ImageNet, ImagePlan, Padding};
 use driftless_kernels::mlp::{Mlp, MlpGradient};
 use driftless_kernels::online::{Online, Places};
+use driftless_kernels::recurrent::{Lstm, LstmGradient, LstmMemory};
 use driftless_kernels::scan::{First, Motion, PoseNet, Sequence, Trace, TraceMemory};
 use driftless_kernels::{Cpu, fill_normal, uniform};
 use std::hint::black_box;
@@ -23,6 +24,11 @@ const MOTION: Motion = Motion { side: 1.0, noise: [20.0, 20.0, 0.5] };
 /// Multiplications of an image through the encoder, and of a pose.
 const IMAGE_MACS: usize = 144 * 27 * 16 + 36 * 144 * 32 + 9 * 288 * 64 + 576 * 128;
 const POSE_MACS: usize = 4 * 16 + 16 * 32 + 32 * 64 + 64 * 128;
+/// Of one row through an LSTM of the baseline, and how many rows: steps and sequences.
+const UNITS: usize = 512;
+const LSTM_MACS: usize = 2 * UNITS * 4 * UNITS;
+const LSTM_SIZES: [usize; 2] = [10, 32];
+const LSTM_ROWS: usize = LSTM_SIZES[0] * LSTM_SIZES[1];
 
 /// A kernel: its name, its multiplications, and what makes it ready.
 struct Kernel {
@@ -31,12 +37,13 @@ struct Kernel {
     ready: fn() -> Box<dyn FnMut()>,
 }
 
-const KERNELS: [Kernel; 7] = [
+const KERNELS: [Kernel; 8] = [
     Kernel { name: "product", macs: 96 * 256 * 128, ready: big_product },
     Kernel { name: "encode-images", macs: IMAGES * IMAGE_MACS, ready: encode },
     Kernel { name: "learn-images", macs: 3 * IMAGES * IMAGE_MACS, ready: learn_images },
     Kernel { name: "learn-decoder", macs: 3 * IMAGES * IMAGE_MACS, ready: learn_decoder },
     Kernel { name: "learn-scan", macs: 3 * STEPS * PARTICLES * POSE_MACS, ready: learn_scan },
+    Kernel { name: "learn-lstm", macs: 3 * LSTM_ROWS * LSTM_MACS, ready: learn_lstm },
     Kernel { name: "online-step", macs: IMAGE_MACS + PARTICLES * POSE_MACS, ready: online },
     Kernel { name: "normal-numbers", macs: 0, ready: normal },
 ];
@@ -135,6 +142,18 @@ fn learn_scan() -> Box<dyn FnMut()> {
     })
 }
 
+fn learn_lstm() -> Box<dyn FnMut()> {
+    let weight: Vec<f32> = numbers(2 * UNITS * 4 * UNITS, 1).into_iter().map(|x| 0.1 * x).collect();
+    let lstm = Lstm::new([UNITS; 2], &weight, &numbers(4 * UNITS, 2));
+    let (x, pull) = (numbers(LSTM_ROWS * UNITS, 3), numbers(LSTM_ROWS * UNITS, 4));
+    let (mut memory, mut gradient, mut by_x) = <(LstmMemory, LstmGradient, Vec<f32>)>::default();
+    Box::new(move || {
+        let rows = Rows { numbers: &x, stride: UNITS };
+        lstm.forward(Cpu::best(), rows, LSTM_SIZES, &mut memory);
+        lstm.backward(Cpu::best(), rows, &pull, &mut memory, (&mut gradient, Some(&mut by_x)));
+    })
+}
+
 fn online() -> Box<dyn FnMut()> {
     let first = vec![[500.0, 250.0, 0.0]; PARTICLES];
     let mut online = Online::new(eyes(), Places::Exact(poses()), MOTION, &first, 1);
@@ -148,6 +167,10 @@ fn normal() -> Box<dyn FnMut()> {
 }
 
 fn main() {
+    rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread").install(count_or_measure);
+}
+
+fn count_or_measure() {
     let arguments: Vec<String> = std::env::args().collect();
     if let Some(at) = arguments.iter().position(|word| word == "--count") {
         let kernel =

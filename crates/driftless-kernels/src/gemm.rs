@@ -1,11 +1,14 @@
 //! The matrix product that everything is built on, with what follows it done while numbers are in registers.
 //!
 //! Small on purpose: matrices of a filter (hundreds of rows, at most some hundred columns) stay in the caches by
-//! themselves, so there is no blocking, and only weights are ever rearranged ([`Panels`]).
+//! themselves, so there is no blocking, and only weights are ever rearranged ([`Panels`]). [`large_product`] cuts larger
+//! ones into such.
 
+mod blocked;
 mod panels;
 mod tile;
 
+pub use blocked::{Blocks, large_product};
 pub use panels::Panels;
 
 use crate::{Cpu, LANES};

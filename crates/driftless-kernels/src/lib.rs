@@ -21,6 +21,7 @@ pub mod online;
 pub mod pfnet;
 
 pub mod patches;
+pub mod recurrent;
 pub mod rows;
 pub mod scan;
 #[cfg(test)]

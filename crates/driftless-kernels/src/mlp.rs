@@ -108,6 +108,13 @@ impl Mlp {
     }
 }
 
+impl Mlp {
+    /// The derivatives by the inputs, [`Mlp::input_width`] apart, of what the last backward pass went back through.
+    pub fn by_inputs(&self, cpu: Cpu, memory: &MlpMemory, by_inputs: &mut [f32]) {
+        self.layers[0].backward(cpu, &memory.by_level[0], memory.count, None, by_inputs);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,10 +1,12 @@
-//! A filter under way allocates nothing after its first step.
+//! A filter under way allocates nothing after its first step, and an LSTM that learns nothing after its first batch.
 
 #![allow(unsafe_code, reason = "an allocator that counts")]
 
+use driftless_kernels::Cpu;
 use driftless_kernels::images::{ImageNet, ImagePlan, Padding};
 use driftless_kernels::mlp::Mlp;
 use driftless_kernels::online::{Online, Places, PoseTable};
+use driftless_kernels::recurrent::{Estimator, EstimatorGradient, EstimatorMemory, Lstm, Seen};
 use driftless_kernels::scan::{Motion, PoseNet};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,16 +49,42 @@ fn allocations(places: Places, count: usize) -> usize {
     COUNT.load(Ordering::Relaxed) - before
 }
 
+fn lstm(inputs: usize, units: usize) -> Lstm {
+    Lstm::new([inputs, units], &vec![0.1; (inputs + units) * 4 * units], &vec![0.0; 4 * units])
+}
+
+/// Of some batches after the first: no step of them allocates.
+fn allocations_of_learning() -> usize {
+    let plan = ImagePlan { image: [3, 8, 8], channels: vec![16, 16], features: 32, padding: Padding::Same };
+    let (eyes, cells) = (ImageNet::new(plan), vec![lstm(34, 100), lstm(100, 40)]);
+    let net = Estimator { eyes, cells, head: Mlp::new(40, &[16, 3], false) };
+    let [steps, sequences] = [9, 33];
+    let (images, masks) = (vec![0.5; 297 * 3 * 8 * 8], vec![1.0; 297 * net.eyes.mask()]);
+    let seen = Seen { images: &images, masks: Some(&masks), beside: &[0.3; 594], sizes: [steps, sequences] };
+    let (mut memory, mut gradient) = <(EstimatorMemory, EstimatorGradient)>::default();
+    let by_said = vec![0.1; 297 * net.head.width()];
+    let mut learn = || {
+        net.forward(Cpu::best(), &seen, &mut memory);
+        net.backward(Cpu::best(), &seen, &by_said, &mut memory, &mut gradient);
+        COUNT.load(Ordering::Relaxed)
+    };
+    // Two buffers change places once a batch: after two, both have met their largest use.
+    learn();
+    let before = learn();
+    (0..3).map(|_| learn()).max().expect("three batches") - before
+}
+
 /// One test alone in its process, so that nobody else allocates meanwhile. Many particles go the way of many threads,
 /// but with one thread: where threads take work from each other, rayon's own queues may take a block of memory now and
 /// then.
 #[test]
-fn steps_allocate_nothing() {
+fn what_is_under_way_allocates_nothing() {
     assert_eq!(allocations(Places::Exact(places()), 100), 0);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
     pool.install(|| {
         assert_eq!(allocations(Places::Exact(places()), 5000), 0);
         let table = PoseTable::new(places(), [[-1.0; 2], [1.0; 2]], [10, 10, 8]);
         assert_eq!(allocations(Places::Tabulated(table), 5000), 0);
+        assert_eq!(allocations_of_learning(), 0);
     });
 }

@@ -1,8 +1,8 @@
 //! Networks that estimate states without a filter: what the papers compare with.
 //!
 //! [`RecurrentBaseline`] reads observations and actions step by step through two [`Cell`]s, which
-//! are LSTMs, GRUs, or without memory. LSTMs learn by [`RecurrentBaseline::loss_by_hand`], which is the
-//! faster way to the same gradient.
+//! are LSTMs, GRUs, or without memory. LSTMs learn by [`RecurrentBaseline::loss_by_kernels`] where images are
+//! seen, and by [`RecurrentBaseline::loss_by_hand`] elsewhere: faster ways to the same gradient.
 
 pub mod gru;
 pub mod lstm;
@@ -11,7 +11,7 @@ mod unrolled;
 
 pub use gru::Gru;
 pub use lstm::Lstm;
-pub use recurrent::{BaselinePlan, BaselineScales, LossByHand, RecurrentBaseline};
+pub use recurrent::{BaselinePlan, BaselineScales, KernelRoom, LossByHand, RecurrentBaseline};
 
 use crate::nets::{Activation, Dense};
 use crate::parameters::Init;

@@ -2,6 +2,7 @@
 
 use burn::tensor::{Tensor, TensorData};
 use driftless_world::random::Random;
+use rayon::prelude::*;
 
 /// What a network is run for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +29,14 @@ impl Phase {
     pub(crate) fn masks(self, rows: usize, width: usize, keep: f64) -> Option<Vec<f32>> {
         match self {
             Self::Evaluation => None,
-            Self::Training { seed } => Some(masks(rows, width, keep, seed).map(|x| x as f32).collect()),
+            Self::Training { seed } => {
+                let mut all = vec![0.0; rows * width];
+                let rows = all.par_chunks_mut(width.max(1)).enumerate();
+                rows.for_each(|(row, to)| {
+                    to.iter_mut().zip(mask(row as u64, keep, seed)).for_each(|(x, mask)| *x = mask as f32);
+                });
+                Some(all)
+            }
         }
     }
 
@@ -55,10 +63,13 @@ pub fn drop_out<const D: usize>(features: Tensor<D>, keep: f64, seed: u64) -> Te
 
 /// What features are multiplied by, row after row.
 fn masks(rows: usize, width: usize, keep: f64, seed: u64) -> impl Iterator<Item = f64> {
-    (0..rows as u64).flat_map(move |row| {
-        let mut random = Random::stream(seed, row);
-        (0..width).map(move |_| if random.chance(keep) { 1.0 / keep } else { 0.0 })
-    })
+    (0..rows as u64).flat_map(move |row| mask(row, keep, seed).take(width))
+}
+
+/// What one row is multiplied by, without an end.
+fn mask(row: u64, keep: f64, seed: u64) -> impl Iterator<Item = f64> {
+    let mut random = Random::stream(seed, row);
+    std::iter::repeat_with(move || if random.chance(keep) { 1.0 / keep } else { 0.0 })
 }
 
 #[cfg(test)]

@@ -8,9 +8,11 @@ mod dense;
 mod images;
 mod matched;
 mod pair;
+mod recurrent;
 
 pub(crate) use matched::Matched;
 pub(crate) use pair::{Eyes, Room};
+pub(crate) use recurrent::{estimator, estimator_gradients};
 
 use crate::parameters::Named;
 use burn::module::Param;

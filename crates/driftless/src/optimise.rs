@@ -18,8 +18,12 @@ pub use schedule::Schedule;
 use crate::parameters::{self, Named};
 use burn::module::Module;
 use burn::tensor::{DType, Tensor};
+use rayon::prelude::*;
 use report::{fits, is_finite, unusable};
 use std::collections::BTreeMap;
+
+/// Numbers that one thread changes at least: fewer are not worth sharing.
+const AT_ONCE: usize = 4096;
 
 /// How a gradient becomes a change, chosen by configuration.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -186,10 +190,11 @@ impl Optimiser {
             let mut new = old.expect("every gradient belongs to a parameter").clone();
             let mut slots = self.slots(&new);
             let [first, second] = &mut slots.values;
-            for (k, value) in new.values.iter_mut().enumerate() {
-                let here = [&mut first[k], &mut second[k]];
-                *value -= self.rule.change(here, gradient.values[k], rate, self.updates + 1);
-            }
+            let slots_of_each = first.par_iter_mut().zip(second).with_min_len(AT_ONCE);
+            let numbers = new.values.par_iter_mut().zip(&gradient.values).zip(slots_of_each);
+            numbers.for_each(|((value, gradient), (first, second))| {
+                *value -= self.rule.change([first, second], *gradient, rate, self.updates + 1);
+            });
             let fits = new.values.iter().all(|&value| fits(value, new.precision));
             if !fits || !slots.values.iter().all(|values| is_finite(values)) {
                 return Err(Skipped::Update(new.name));

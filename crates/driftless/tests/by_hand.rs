@@ -2,70 +2,17 @@
 
 mod common;
 mod differences;
+mod recurrent;
 
 use burn::module::Module;
-use burn::tensor::{DType, Device, Tensor, TensorData};
+use burn::tensor::{DType, Tensor};
 use common::numbers;
-use differences::{TRAINING, plan, stirred};
-use driftless::baseline::{BaselinePlan, BaselineScales, CellKind, LossByHand, RecurrentBaseline};
-use driftless::nets::ImageEncoder;
+use differences::TRAINING;
+use driftless::baseline::{CellKind, LossByHand};
 use driftless::optimise::{Adam, Optimiser, Rule, Skipped};
-use driftless::parameters::{Init, Named, gradients, values, with_values};
-use driftless::{Batch, LabelMean, Labels, Phase, Space};
-use driftless_world::random::Random;
-
-type Net = RecurrentBaseline<ImageEncoder>;
-
-fn net(cell: CellKind, units: usize, tracking: bool, precision: DType) -> Net {
-    let scales = BaselineScales {
-        space: Space::SE2,
-        action_std: vec![0.5, 0.5, 0.2],
-        state_mean: vec![1.0, 2.0, 0.0],
-        state_std: vec![1.5, 1.5, 2.0],
-        step: vec![0.5, 0.5, 0.3],
-    };
-    let mut init = Init::new(18, &Device::flex().autodiff(), precision);
-    let encoder = ImageEncoder::new(plan(), &mut init);
-    let plan = BaselinePlan { cell, encoding: 5, units, head: 6, tracking };
-    stirred(RecurrentBaseline::new(encoder, plan, scales, &mut init), 19)
-}
-
-/// The same numbers, which 32 bits hold, with 64 bits.
-fn exact(net: &Net, units: usize, tracking: bool) -> Net {
-    with_values(self::net(CellKind::Lstm, units, tracking, DType::F64), &values(net))
-}
-
-/// Standard normal numbers that 32 bits hold.
-fn noise<const D: usize>(shape: [usize; D], seed: u64, precision: DType) -> Tensor<D> {
-    let mut random = Random::new(seed);
-    let values: Vec<f32> = (0..shape.iter().product()).map(|_| random.normal() as f32).collect();
-    Tensor::from_data(TensorData::new(values, shape), (&Device::flex().autodiff(), precision))
-}
-
-/// Every other state is known.
-fn batch(size: usize, steps: usize, precision: DType) -> Batch<Tensor<5>> {
-    let known: Vec<bool> = (0..size * steps).map(|k| k % 2 == 0).collect();
-    let known = Tensor::from_data(TensorData::new(known, [size, steps]), &Device::flex().autodiff());
-    Batch {
-        observations: noise([size, steps, 2, 5, 6], 16, precision),
-        actions: noise([size, steps, 3], 17, precision),
-        labels: Labels::new(noise([size, steps, 3], 20, precision), known),
-    }
-}
-
-/// 32 bits round by at most 6e-8 of a number. The longest way of a number is through 5 steps of 2 cells,
-/// forward and back, each of sums of up to 15 terms, and through 6 layers of up to 24 terms: some 900
-/// roundings, 5e-5 if all were in the same direction. A wrong term is off by a hundredth and more.
-const ROUNDING: f64 = 5e-5;
-
-#[track_caller]
-fn assert_near(found: &[f64], expected: &[f64], what: &str) {
-    let largest = expected.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
-    assert!(largest > 1e-3 && found.len() == expected.len(), "{what}: nothing to compare: {expected:?}");
-    for (k, (found, expected)) in found.iter().zip(expected).enumerate() {
-        assert!((found - expected).abs() <= ROUNDING * largest, "{what} {k}: {found} is not {expected}");
-    }
-}
+use driftless::parameters::{Named, gradients, values, with_values};
+use driftless::{Batch, LabelMean, Phase};
+use recurrent::{Net, assert_near, batch, exact, net, noise};
 
 /// Values, and gradients by the parameters of the encoder, both cells and the head, against those of
 /// 64 bits.

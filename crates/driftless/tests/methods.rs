@@ -131,3 +131,29 @@ fn what_cannot_be_is_refused() {
     assert!(refused(Experiment { batch: 0, ..sdpf(0.1) }).contains("batch"));
     assert!(refused(sdpf(1.5)).contains("labels"));
 }
+
+/// The same up to rounding, which eight updates of Adam make larger.
+#[test]
+fn the_lstm_on_kernels_and_with_tensors() {
+    let lessons = lessons(0.5);
+    let on = |kernels: bool| {
+        let experiment =
+            Experiment { kernels, ..experiment(MethodName::Lstm, PresetName::ReleasedCode, 0.5) };
+        let mut method = made(&experiment, &lessons);
+        let losses = [1, 2].map(|epoch| method.train(epoch, &lessons).unwrap().losses[0].1);
+        let how = Tracking { particles: 1, seed: 1, detail: Detail::Clouds };
+        (losses, method.track(&episodes(7, 3), how).unwrap())
+    };
+    let ((fast, tracks), (slow, expected)) = (on(true), on(false));
+    assert_ne!(fast, slow, "both ways were gone");
+    for (fast, slow) in fast.iter().zip(&slow) {
+        assert!((fast / slow - 1.0).abs() < 1e-4, "{fast} {slow}");
+    }
+    for (found, expected) in tracks.iter().zip(&expected) {
+        assert_eq!(found.estimate.len(), STEPS);
+        for (found, expected) in found.estimate.iter().zip(&expected.estimate) {
+            let apart = (found.x - expected.x).hypot(found.y - expected.y);
+            assert!(apart < 1.0, "{found:?} {expected:?}");
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::Right;
 use crate::{LANES, padded};
+use rayon::prelude::*;
 
 /// A K×N matrix as panels of [`LANES`] columns, padded with zeros; made once, used for many products.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +36,18 @@ impl Panels {
                 self.numbers[start + row * LANES] = number(row, column);
             }
         }
+    }
+
+    /// Of K×N numbers, N a multiple of [`LANES`], by lines: `line` fills that of a row in a panel, which is zeros.
+    pub(crate) fn fill_lines(&mut self, [k, n]: [usize; 2], line: impl Fn(usize, usize, &mut [f32]) + Sync) {
+        (self.rows, self.width) = (k, n);
+        self.numbers.clear();
+        self.numbers.resize(k * n, 0.0);
+        self.numbers.par_chunks_exact_mut(k * LANES).enumerate().for_each(|(panel, lines)| {
+            for (row, numbers) in lines.chunks_exact_mut(LANES).enumerate() {
+                line(row, panel, numbers);
+            }
+        });
     }
 
     /// As a right factor.

@@ -39,6 +39,14 @@ impl Case {
     }
 
     fn result(&self, cpu: Cpu, of: &Matrices) -> Vec<f32> {
+        self.result_by(of, |left, right, shape, finish, out| product(cpu, left, right, shape, finish, out))
+    }
+
+    fn result_by(
+        &self,
+        of: &Matrices,
+        product: impl FnOnce(Left, Right, [usize; 3], Finish, &mut Out),
+    ) -> Vec<f32> {
         let ([m, k, n], wide) = (self.shape, padded(self.shape[2]));
         let mut panels = Panels::default();
         panels.fill(&of.b, [k, n]);
@@ -58,7 +66,7 @@ impl Case {
         let order = if self.turned { Order::Turned } else { Order::Rows };
         let left = Left { numbers: &of.a, stride, order };
         let mut out = of.before.clone();
-        product(cpu, left, right, [m, k, wide], finish, &mut Out { numbers: &mut out, stride: of.stride });
+        product(left, right, [m, k, wide], finish, &mut Out { numbers: &mut out, stride: of.stride });
         out
     }
 
@@ -100,6 +108,31 @@ proptest! {
                 let close = (f64::from(found) - expected).abs() <= tolerance;
                 prop_assert!(expected.is_nan() || close, "{cpu:?}: {found}, not {expected}");
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Blocks are products of the same numbers; they round as the whole does, and once more for each that is added.
+    #[test]
+    fn large_products_of_any_shape(
+        m in 1_usize..120, k in 0_usize..600, n in 1_usize..50,
+        turned: bool, packed: bool, finish in 0_usize..3, gap in 0_usize..3,
+    ) {
+        let case = Case { shape: [m, k, n], turned, packed, finish, gap };
+        let (matrices, cpu) = (case.matrices(), Cpu::best());
+        let found = case.result_by(&matrices, |left, right, shape, finish, out| {
+            // Room that was used for something else.
+            let mut blocks = Blocks { left: vec![9.0; 7], right: vec![9.0; 100_000] };
+            large_product(cpu, left, right, shape, finish, out, &mut blocks);
+        });
+        for (at, found) in found.into_iter().enumerate() {
+            let [expected, size] = case.by_hand(&matrices, at);
+            let tolerance = (k + 5) as f64 * f64::from(f32::EPSILON) * size;
+            let close = (f64::from(found) - expected).abs() <= tolerance;
+            prop_assert!(expected.is_nan() || close, "{found}, not {expected}");
         }
     }
 }

@@ -74,6 +74,8 @@ unsafe fn tiles<R: Row, const M: usize>(
             // SAFETY: rows up to m and panels up to n / LANES exist in all matrices.
             unsafe {
                 row += match m - row {
+                    // Two rows alone would wait for each other: 4 and 4 are faster than 6 and 2.
+                    8 if M == 6 => place.tile::<R, 4>(),
                     rest if rest >= M => place.tile::<R, M>(),
                     4.. => place.tile::<R, 4>(),
                     2.. => place.tile::<R, 2>(),

@@ -1,8 +1,10 @@
 //! From observations and actions to states, through cells with or without memory.
 
 mod by_hand;
+mod by_kernels;
 
 pub use by_hand::LossByHand;
+pub use by_kernels::KernelRoom;
 
 use super::{Cell, CellKind};
 use crate::batch::{Batch, LabelMean};
@@ -112,6 +114,21 @@ impl<O: Learnable> RecurrentBaseline<O> {
         let known = Tensor::cat(vec![normalised, flag], 2); // [B, 1, S + 1]
         if steps > 1 { Tensor::cat(vec![known, zeros(steps - 1)], 1) } else { known }
     }
+
+    /// What the first cell is given beside features, [B, T, ·]: the first state, if it is told, and actions.
+    fn beside(&self, actions: &Tensor<3>, first: Option<Tensor<2>>) -> Tensor<3> {
+        assert!(self.plan.tracking || first.is_none(), "this network was not planned for a first state");
+        let (actions, _) = screened(actions.clone());
+        let scaled = actions.clone() / row(&self.scales.action_std, &actions);
+        if self.plan.tracking { Tensor::cat(vec![self.told(first, &actions), scaled], 2) } else { scaled }
+    }
+
+    /// States of what is said in units of their standard deviations around their means, [B, T, S].
+    fn scaled(&self, normalised: Tensor<3>) -> Tensor<3> {
+        let (mean, std) =
+            (row(&self.scales.state_mean, &normalised), row(&self.scales.state_std, &normalised));
+        normalised * std + mean
+    }
 }
 
 impl<O: Encoder> RecurrentBaseline<O> {
@@ -147,22 +164,13 @@ impl<O: Encoder> RecurrentBaseline<O> {
         first: Option<Tensor<2>>,
         phase: Phase,
     ) -> Tensor<3> {
-        assert!(self.plan.tracking || first.is_none(), "this network was not planned for a first state");
-        let (actions, _) = screened(actions.clone());
-        let mut inputs = vec![self.observation.encode(observations.clone().screen().0, phase)]; // [B, T, E]
-        if self.plan.tracking {
-            inputs.push(self.told(first, &actions));
-        }
-        inputs.push(actions.clone() / row(&self.scales.action_std, &actions));
-        Tensor::cat(inputs, 2)
+        let seen = self.observation.encode(observations.clone().screen().0, phase); // [B, T, E]
+        Tensor::cat(vec![seen, self.beside(actions, first)], 2)
     }
 
     /// The states, [B, T, S], that are said of what the last cell makes, [B, T, ·].
     fn said(&self, hidden: Tensor<3>) -> Tensor<3> {
-        let normalised = self.head.forward(hidden); // [B, T, S]
-        let (mean, std) =
-            (row(&self.scales.state_mean, &normalised), row(&self.scales.state_std, &normalised));
-        normalised * std + mean
+        self.scaled(self.head.forward(hidden))
     }
 
     /// The mean over labelled steps of Σ_k ((s*_k - ŝ_k) / step_k)², angles wrapped: [`SquaredError`].

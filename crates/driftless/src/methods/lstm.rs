@@ -3,15 +3,16 @@
 use super::learner::Learner;
 use super::tracking::{in_batches, poses};
 use super::updates::{Figures, Tally, batches, epoch_seed, fixed_lessons, update_seed};
-use crate::baseline::{BaselinePlan, BaselineScales, CellKind, RecurrentBaseline};
+use crate::baseline::{BaselinePlan, BaselineScales, CellKind, KernelRoom, RecurrentBaseline};
 use crate::batch::{Batch, LabelMean};
 use crate::dropout::Phase;
 use crate::error::Result;
 use crate::learn::{EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
 use crate::nets::{ConvPlan, ImageEncoder};
+use crate::optimise::Report;
 use crate::parameters::{Init, Named, values, with_values};
 use crate::space::Space;
-use burn::tensor::{DType, Device};
+use burn::tensor::{DType, Device, Tensor};
 use driftless_world::evaluation::Track;
 use driftless_world::labels::Lesson;
 use driftless_world::random::Random;
@@ -27,13 +28,28 @@ pub struct LstmMethod {
     experiment: Experiment,
     scales: Scales,
     learner: Learner<RecurrentBaseline<ImageEncoder>>,
+    room: KernelRoom,
 }
 
 impl LstmMethod {
     /// Not taught yet.
     pub fn new(experiment: &Experiment, scales: &Scales) -> Self {
         let network = network(experiment.seed, scales, &Device::flex().autodiff());
-        Self { experiment: experiment.clone(), scales: scales.clone(), learner: Learner::new(network) }
+        let learner = Learner::new(network);
+        Self { experiment: experiment.clone(), scales: scales.clone(), learner, room: KernelRoom::default() }
+    }
+
+    /// One update: on the kernels if the experiment wants them and they can, by tensors else.
+    fn update(&mut self, batch: &Batch<Tensor<5>>, seed: u64) -> (f64, Report) {
+        let (phase, share) = (Phase::Training { seed }, LabelMean::Share(self.experiment.labels));
+        let model = self.learner.model();
+        if self.experiment.kernels
+            && let Some((loss, gradients)) = model.loss_by_kernels(batch, None, share, phase, &mut self.room)
+        {
+            return (loss, self.learner.step_by(loss, gradients));
+        }
+        let loss = model.loss_by_hand(batch, None, share, phase);
+        (loss.value, self.learner.step(&loss.surrogate))
     }
 }
 
@@ -62,11 +78,9 @@ impl Method for LstmMethod {
         for (update, numbers) in batches(seed, lessons.len(), self.experiment.batch).iter().enumerate() {
             let chosen: Vec<Lesson> = numbers.iter().map(|&number| lessons[number].clone()).collect();
             let batch = Batch::of_images(&chosen, &self.scales.pixels, &device, DType::F32)?;
-            let phase = Phase::Training { seed: update_seed(seed, update) };
-            let share = LabelMean::Share(self.experiment.labels);
-            let loss = self.learner.model().loss_by_hand(&batch, None, share, phase);
-            let figures = Figures { losses: vec![("loss", loss.value)], effective_sample_size: None };
-            tally.add(&figures, &self.learner.step(&loss.surrogate));
+            let (loss, report) = self.update(&batch, update_seed(seed, update));
+            let figures = Figures { losses: vec![("loss", loss)], effective_sample_size: None };
+            tally.add(&figures, &report);
         }
         Ok(tally.report())
     }
@@ -75,10 +89,14 @@ impl Method for LstmMethod {
         let device = Device::flex();
         let fresh = network(self.experiment.seed, &self.scales, &device);
         let network = with_values(fresh, &values(self.learner.model()));
+        let mut room = KernelRoom::default();
         in_batches(episodes, AT_ONCE, |_, lessons, truths| {
             let batch = Batch::of_images(lessons, &self.scales.pixels, &device, DType::F32)?;
+            let (seen, actions, phase) = (&batch.observations, &batch.actions, Phase::Evaluation);
+            let kernels = self.experiment.kernels;
+            let said = kernels.then(|| network.estimates_by_kernels(seen, actions, None, phase, &mut room));
             let said =
-                network.estimates_by_hand(&batch.observations, &batch.actions, None, Phase::Evaluation);
+                said.flatten().unwrap_or_else(|| network.estimates_by_hand(seen, actions, None, phase));
             let said = Space::SE2.wrap(said).try_to_vec_as::<f64>().expect("estimates are numbers");
             let estimates = poses(&said);
             let steps = batch.actions.dims()[1];
