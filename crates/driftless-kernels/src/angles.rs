@@ -2,9 +2,8 @@
 
 use crate::Cpu;
 use crate::cpu::Work;
+use crate::exponential::ROUNDER;
 
-/// Added to a small number, this leaves it rounded in the last bits.
-const ROUNDER: f32 = 12_582_912.0;
 /// π / 2 in three parts, the first two with few bits, so that products with whole numbers are exact (Cody & Waite).
 const QUARTER: [f32; 3] = [1.570_312_5, 4.837_513e-4, 7.549_79e-8];
 /// (sin r - r) / r³ and (cos r - 1 + r² / 2) / r⁴ for |r| ≤ π / 4 (Cephes, Moshier 1989).

@@ -6,7 +6,7 @@ use crate::{Cpu, LANES};
 /// Below this, e^x is taken as 0; it would be no normal number of 32 bits.
 const LEAST: f32 = -87.3;
 /// Added to a small number, this leaves it rounded in the last bits.
-const ROUNDER: f32 = 12_582_912.0;
+pub(crate) const ROUNDER: f32 = 12_582_912.0;
 /// ln 2 in two parts, the first of which has few bits, so that products with whole numbers are exact.
 const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
 /// (e^r - 1 - r) / r² for |r| ≤ ln 2 / 2, within 1e-8 (Cephes, Moshier 1989).

@@ -93,6 +93,12 @@ pub(crate) fn likelihood(epsilon: f32, cosine: f32) -> f32 {
     1.0 / (epsilon + if gap < 0.0 { 0.0 } else { gap })
 }
 
+/// A row of features along those seen, and its length: the cosine is their quotient.
+#[inline(always)]
+fn against(row: &[f32], seen: &[f32]) -> [f32; 2] {
+    [dot(row, seen), (dot(row, row) + LITTLE).sqrt()]
+}
+
 struct MatchOnly<'a> {
     features: &'a [f32],
     seen: &'a [f32],
@@ -104,8 +110,8 @@ impl Work for MatchOnly<'_> {
     #[inline(always)]
     fn run(self) {
         for (row, l) in self.features.chunks_exact(self.seen.len()).zip(self.likelihoods) {
-            let cosine = dot(row, self.seen) / (dot(row, row) + LITTLE).sqrt();
-            *l = likelihood(self.epsilon, cosine);
+            let [along, length] = against(row, self.seen);
+            *l = likelihood(self.epsilon, along / length);
         }
     }
 }
@@ -122,8 +128,9 @@ impl Work for Match<'_> {
     fn run(self) {
         let [shrinks, cosines, likelihoods] = self.columns;
         for (i, row) in self.features.chunks_exact(self.seen.len()).enumerate() {
-            shrinks[i] = 1.0 / (dot(row, row) + LITTLE).sqrt();
-            cosines[i] = dot(row, self.seen) * shrinks[i];
+            let [along, length] = against(row, self.seen);
+            shrinks[i] = 1.0 / length;
+            cosines[i] = along * shrinks[i];
             likelihoods[i] = likelihood(self.epsilon, cosines[i]);
         }
     }
