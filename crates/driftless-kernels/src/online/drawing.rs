@@ -42,13 +42,18 @@ mod tests {
     use crate::scan::draw;
     use crate::testing::numbers;
 
-    /// Parts of any size draw as all at once do; weights are sums of halves, so that sums are exact.
+    /// Parts of any size draw as all at once do; weights are sums of halves, so that sums are exact. Equal weights have
+    /// markers that meet the borders of parts.
     #[test]
     fn parts_draw_as_one() {
-        for (count, size) in [(1, 1), (7, 3), (100, 64), (1000, 64), (1000, 1000), (640, 64)] {
+        let sizes = [(1, 1), (7, 3), (100, 64), (1000, 64), (1000, 1000), (640, 64)];
+        for ((count, size), equal) in sizes.into_iter().flat_map(|sizes| [(sizes, false), (sizes, true)]) {
             let halves = |x: f32| if x < 0.3 { 0.0 } else { (8.0 * x).round() / 2.0 };
             let mut weights: Vec<f32> = numbers(count, 5).into_iter().map(halves).collect();
             weights[count / 2] = 3.0;
+            if equal {
+                weights.fill(0.5);
+            }
             let mut below = vec![0.0];
             for part in weights.chunks(size) {
                 below.push(below[below.len() - 1] + part.iter().map(|&w| f64::from(w)).sum::<f64>());

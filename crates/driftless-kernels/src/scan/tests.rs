@@ -5,6 +5,7 @@ use crate::Cpu;
 use crate::mlp::MlpGradient;
 use crate::padded;
 use crate::testing::numbers;
+use std::ops::Range;
 
 const SIZES: [usize; 3] = [4, 10, 16];
 const COUNT: usize = 7;
@@ -227,4 +228,23 @@ fn forgotten_layers_are_computed_again() {
     let remembered = back(&mut memory);
     memory.forget();
     assert_eq!(back(&mut memory), remembered);
+}
+
+/// Going back through a stretch leaves the filter where it was, though nothing pulled at the last steps.
+#[test]
+fn the_next_stretch_goes_on() {
+    let (_, net) = network();
+    let (given, way) = (Given::new(6, padded(SIZES[2])), (&MOTION, First::Moves));
+    let follow = |steps: Range<usize>, memory: &mut TraceMemory, trace: &mut Trace| {
+        net.follow(Cpu::best(), way, (&given.sequence(), steps), memory, trace);
+    };
+    let (mut memory, mut whole, mut trace) = <(TraceMemory, Trace, Trace)>::default();
+    follow(0..6, &mut memory, &mut whole);
+    follow(0..3, &mut memory, &mut trace);
+    memory.forget();
+    let pulls = [numbers(COUNT, 33), vec![0.0; 2 * COUNT]].concat();
+    let (mut sum, mut by_seen) = (MlpGradient::default(), vec![0.0; given.seen.len()]);
+    net.go_back(Cpu::best(), (&trace, 0..3, &pulls, &given.seen), &mut memory, (&mut sum, &mut by_seen));
+    follow(3..6, &mut memory, &mut trace);
+    assert_eq!(trace, whole);
 }

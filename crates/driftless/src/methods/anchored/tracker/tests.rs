@@ -136,3 +136,54 @@ fn a_seed_names_the_track() {
     assert_eq!(errors(true, true, 2), errors(true, true, 2));
     assert_ne!(errors(true, true, 2), errors(true, true, 3));
 }
+
+/// One in two poses is e times likelier, before the temper.
+struct Either;
+
+impl View for Either {
+    fn scores(&self, _: usize, poses: &[[f64; 3]], scores: &mut Vec<f64>) {
+        *scores = poses.iter().map(|pose| if pose[0] > 0.0 { 1.0 } else { 0.0 }).collect();
+    }
+
+    fn of_map(&self, t: usize, scores: &mut Vec<f64>) {
+        self.scores(t, &EITHER, scores);
+    }
+
+    fn everywhere(&self, _: usize, temper: f64) -> f64 {
+        0.7 * temper
+    }
+}
+
+const EITHER: [[f64; 3]; 2] = [[-100.0, 0.0, 0.0], [100.0, 0.0, 0.0]];
+
+/// A temper of 2 counts 0.8 of two places, and 2 around one; whether the robot is elsewhere is judged by 0.8 in any
+/// case: by (1 + e^0.8) / 2 against e^0.56.
+#[test]
+fn images_are_doubted_between_places() {
+    let tracker = Tracker { temper: 2.0, ..tracker(&EITHER, [[-500.0; 2], [500.0; 2]]) };
+    for (apart, temper) in [(1.0, 0.8), (0.1, 2.0)] {
+        let poses = EITHER.map(|[x, y, heading]| [apart * x, y, heading]).to_vec();
+        let cloud = Cloud { poses, weights: vec![0.5; 2] };
+        let (mut room, mut lost) = (Room::default(), 0.3);
+        let evidence = tracker.weigh((&Either, 0), &cloud, &mut lost, &mut room);
+        assert!((room.logs[1] - room.logs[0] - temper).abs() < 1e-12, "{:?}", room.logs);
+        assert!((evidence - (0.5 + 0.5 * f64::exp(temper)).ln()).abs() < 1e-12, "{evidence}");
+        let expected = lost_now(0.3, (0.5 + 0.5 * f64::exp(0.8)).ln(), 0.56);
+        assert!((lost - expected).abs() < 1e-12, "{lost} {expected}");
+    }
+}
+
+/// The map is looked at by 0.8, too: in the beginning, and where newcomers are drawn.
+#[test]
+fn images_are_doubted_on_the_map() {
+    let tracker = Tracker { temper: 2.0, ..tracker(&EITHER, [[-500.0; 2], [500.0; 2]]) };
+    let (mut walk, mut random) = (Walk::default(), Random::new(1));
+    let evidence = tracker.begin(&Either, &mut random, &mut walk);
+    assert!((evidence - 0.56).abs() < 1e-12, "{evidence}");
+    let ratio = |walk: &Walk| (walk.room.map[1] / walk.room.map[0]).ln();
+    assert!((ratio(&walk) - 0.8).abs() < 1e-12, "{:?}", walk.room.map);
+    walk.room.map.clear();
+    walk.lost = 0.9;
+    tracker.step((&Either, 1), &[0.0; 3], &mut random, &mut walk);
+    assert!((ratio(&walk) - 0.8).abs() < 1e-12, "{:?}", walk.room.map);
+}
