@@ -27,7 +27,7 @@ const POSE_MACS: usize = 4 * 16 + 16 * 32 + 32 * 64 + 64 * 128;
 /// Of one row through an LSTM of the baseline, and how many rows: steps and sequences.
 const UNITS: usize = 512;
 const LSTM_MACS: usize = 2 * UNITS * 4 * UNITS;
-const LSTM_SIZES: [usize; 2] = [10, 32];
+const LSTM_SIZES: [usize; 2] = [3, 32];
 const LSTM_ROWS: usize = LSTM_SIZES[0] * LSTM_SIZES[1];
 
 /// A kernel: its name, its multiplications, and what makes it ready.
