@@ -1,6 +1,6 @@
 //! Products of matrices that no cache holds, in blocks that one does.
 
-use super::{Finish, Left, Out, Right, product};
+use super::{Finish, Left, Order, Out, Right, product};
 use crate::{Cpu, LANES};
 
 /// Of K at once: a panel of so many rows is half of the nearest cache.
@@ -50,8 +50,12 @@ impl<'a> Left<'a> {
     where
         'a: 'b,
     {
-        if !self.turned {
-            return Left { numbers: &self.numbers[top * self.stride + from..], ..*self };
+        match self.order {
+            Order::Rows => return Left::rows(&self.numbers[top * self.stride + from..], self.stride),
+            Order::Turned => {}
+            Order::Taps(_) | Order::TapRows(_) => {
+                panic!("an image as kernels see it is not multiplied in blocks")
+            }
         }
         // Rows that begin a power of two apart would all want the same lines of a cache.
         let stride = deep + LANES;
@@ -88,6 +92,6 @@ impl<'a> Right<'a> {
                 line.copy_from_slice(&row[..LANES]);
             }
         }
-        Right { numbers: room, stride: LANES, panel: deep * LANES }
+        Right { numbers: room, stride: LANES, panel: deep * LANES, offsets: None }
     }
 }
