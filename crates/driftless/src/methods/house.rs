@@ -36,7 +36,7 @@ pub use unlearned::{Unlearned, UnlearnedMethod};
 
 use excerpt::Excerpt;
 use network::Network;
-use objective::Terms;
+use objective::{Judge, Terms};
 use rayon::prelude::*;
 use teaching::{Carried, Pool, Sums};
 use walk::Walk;
@@ -72,9 +72,11 @@ impl PfnetFilter {
     /// What counts how much where `known` poses are expected; λ₂ is 0 for the supervised twin.
     fn terms(&self, count: usize, known: f64, goes_on: bool) -> Terms {
         let settings = self.settings();
+        let ours = self.experiment.preset == PresetName::Driftless;
         Terms {
+            judge: if ours { Judge::Density } else { Judge::SquaredError },
             known: if known > 0.0 { settings.known_weight / known } else { 0.0 },
-            pseudo: if self.is_semi() { settings.pseudo_weight / count as f64 } else { 0.0 },
+            pseudo: if self.is_semi() && !ours { settings.pseudo_weight / count as f64 } else { 0.0 },
             normalised: settings.likelihood == Likelihood::Normalised,
             softness: settings.resampling,
             goes_on,
@@ -143,8 +145,8 @@ impl PfnetFilter {
         let settings = &self.experiment.house;
         let (sums, gradient) =
             teaching::block(&self.network, settings, terms, (excerpts, carried), &self.pool);
-        let Sums { error, known, pseudo, effective } = sums;
-        let loss = terms.known * error - terms.pseudo * pseudo + settings.l2 * self.network.half_square();
+        let Sums { error, judged, known, pseudo, effective } = sums;
+        let loss = terms.known * judged - terms.pseudo * pseudo + settings.l2 * self.network.half_square();
         let gradients = self.network.gradients(&gradient, settings.l2);
         let optimiser = &mut self.optimiser;
         let report = self.network.change(|values| optimiser.step_on(values, loss, gradients));

@@ -6,7 +6,8 @@
 //! log w_t = log w_{t-1} + a_t, normalised for every use; drawn anew after a step, if at all:
 //! q = α w + (1-α)/K, ancestors from q, log w ← log w - log q (PF-net's soft resampling; all alike for α = 1)
 //!
-//! L = λ₁ Σ_known (|0.02 (Σ w x - x*)|² + 0.36 (Σ w wrap(θ - θ*))²) - λ₂ Q
+//! L = λ₁ Σ_known (|0.02 (Σ w x - x*)|² + 0.36 (Σ w wrap(θ - θ*))²) - λ₂ Q, or, in the preset `driftless`,
+//! L = -λ₁ Σ_known log Σ w exp(-½ (|0.02 (x - x*)|² / h² + wrap(θ - θ*)² / k²)): how dense the belief is at the truth.
 //! Q = Σ_i w_T(i) Σ_t (log p(s_t | s_{t-1}) + log l_t(i)), over each particle's own past.
 
 use driftless_world::files::pfnet::METRES_PER_PIXEL;
@@ -17,9 +18,23 @@ const HEADING: f64 = 0.36;
 /// The least weight of which a logarithm is taken.
 const LEAST: f64 = 1e-300;
 
+/// By what a belief is judged where the pose is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Judge {
+    /// The squared error of its mean.
+    SquaredError,
+    /// Its density.
+    Density,
+}
+
+/// h in metres and k in radians.
+const WIDTHS: [f64; 2] = [0.15, 0.175];
+
 /// What counts how much.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Terms {
+    /// By what beliefs are judged.
+    pub(super) judge: Judge,
     /// λ₁ over the number of poses that are expected to be known in a batch.
     pub(super) known: f64,
     /// λ₂ over the number of trajectories.
@@ -43,8 +58,8 @@ pub(super) struct Step {
     ancestors: Option<Vec<usize>>,
     /// Normalised weights in the end.
     weights: Vec<f64>,
-    /// ∂L/∂w, by the error at a known pose.
-    by_weights: Option<Vec<f64>>,
+    /// ∂L/∂log w, by what is known of the pose.
+    by_log_weights: Option<Vec<f64>>,
 }
 
 /// A trajectory's block of steps.
@@ -58,6 +73,8 @@ pub(super) struct Block {
     steps: Vec<Step>,
     /// The squared errors, before their weight.
     pub(super) error: f64,
+    /// What beliefs are judged by, before its weight.
+    pub(super) judged: f64,
     /// How many poses were known, by how surely.
     pub(super) known: f64,
 }
@@ -70,14 +87,16 @@ fn log_sum(numbers: &[f64]) -> f64 {
 
 fn normalise(numbers: &mut [f64]) {
     let sum = log_sum(numbers);
-    numbers.iter_mut().for_each(|x| *x -= sum);
+    for x in numbers {
+        *x -= sum;
+    }
 }
 
 impl Block {
     /// Begins with carried weights, which are constants.
     pub(super) fn new(terms: Terms, log_weights: Vec<f64>) -> Self {
         let past = vec![0.0; log_weights.len()];
-        Self { terms, log_weights, past, steps: Vec::new(), error: 0.0, known: 0.0 }
+        Self { terms, log_weights, past, steps: Vec::new(), error: 0.0, judged: 0.0, known: 0.0 }
     }
 
     /// What the network says of all particles; `uniforms` choose ancestors. Returns them, if particles were drawn.
@@ -91,7 +110,7 @@ impl Block {
         let weighted: Vec<f64> = self.log_weights.iter().map(|w| w.exp()).collect();
         let ancestors = (self.terms.softness > 0.0).then(|| self.draw(&weighted, uniforms));
         let weights = self.log_weights.iter().map(|w| w.exp()).collect();
-        self.steps.push(Step { log_likelihoods: log_l, weighted, ancestors, weights, by_weights: None });
+        self.steps.push(Step { log_likelihoods: log_l, weighted, ancestors, weights, by_log_weights: None });
         self.steps.last().and_then(|step| step.ancestors.as_deref())
     }
 
@@ -130,13 +149,26 @@ impl Block {
             mean.iter_mut().zip(differences(pose)).for_each(|(mean, x)| *mean += weight * x);
         }
         let [x, y, heading] = mean;
-        self.error += certainty * (x * x + y * y + HEADING * heading * heading);
+        let error = x * x + y * y + HEADING * heading * heading;
+        self.error += certainty * error;
         self.known += certainty;
-        let by = |pose: &[f64; 3]| {
-            let d = differences(pose);
-            2.0 * certainty * self.terms.known * (x * d[0] + y * d[1] + HEADING * heading * d[2])
+        let (judged, mut by) = match self.terms.judge {
+            Judge::SquaredError => {
+                let by = |pose: &[f64; 3]| {
+                    let d = differences(pose);
+                    2.0 * (x * d[0] + y * d[1] + HEADING * heading * d[2])
+                };
+                let (by, mut sum) = (poses.iter().map(by).collect::<Vec<f64>>(), vec![0.0; poses.len()]);
+                add_through_softmax(&step.weights, &by, &mut sum);
+                (error, sum)
+            }
+            Judge::Density => density(&step.weights, poses.iter().map(differences)),
         };
-        step.by_weights = Some(poses.iter().map(by).collect());
+        self.judged += certainty * judged;
+        for by in &mut by {
+            *by *= certainty * self.terms.known;
+        }
+        step.by_log_weights = Some(by);
     }
 
     /// The log density of the move that all particles have just made.
@@ -165,15 +197,14 @@ impl Block {
         let mut pulls = vec![0.0; count * self.steps.len()];
         let last = self.weights();
         // By w_T, and by each particle's past.
-        let mut by_weights: Vec<f64> = self.past.iter().map(|past| -self.terms.pseudo * past).collect();
+        let by_weights: Vec<f64> = self.past.iter().map(|past| -self.terms.pseudo * past).collect();
         let mut by_past: Vec<f64> = last.iter().map(|weight| -self.terms.pseudo * weight).collect();
         let mut by_log_weights = vec![0.0; count];
+        add_through_softmax(last, &by_weights, &mut by_log_weights);
         for (step, pulls) in self.steps.iter().zip(pulls.chunks_exact_mut(count)).rev() {
-            if let Some(by) = &step.by_weights {
-                by_weights.iter_mut().zip(by).for_each(|(sum, by)| *sum += by);
+            if let Some(by) = &step.by_log_weights {
+                by_log_weights.iter_mut().zip(by).for_each(|(sum, by)| *sum += by);
             }
-            add_through_softmax(&step.weights, &by_weights, &mut by_log_weights);
-            by_weights.fill(0.0);
             if let Some(ancestors) = &step.ancestors {
                 by_log_weights = self.back_to_parents(step, ancestors, &by_log_weights);
                 by_past = to_parents(ancestors, &by_past);
@@ -202,6 +233,18 @@ impl Block {
         };
         of_parents.iter().zip(&step.weighted).map(share).collect()
     }
+}
+
+/// -log of a belief's density at the truth, and its derivatives by log w: the weights less those that knowing the
+/// truth would give. Given how far each particle is from it, in metres and radians.
+fn density(weights: &[f64], apart: impl Iterator<Item = [f64; 3]>) -> (f64, Vec<f64>) {
+    let log_kernel = |[x, y, heading]: [f64; 3]| {
+        -0.5 * ((x * x + y * y) / WIDTHS[0].powi(2) + (heading / WIDTHS[1]).powi(2))
+    };
+    let terms = weights.iter().zip(apart).map(|(weight, d)| weight.max(LEAST).ln() + log_kernel(d));
+    let terms: Vec<f64> = terms.collect();
+    let sum = log_sum(&terms);
+    (-sum, weights.iter().zip(&terms).map(|(weight, term)| weight - (term - sum).exp()).collect())
 }
 
 /// Sums over children, parent by parent.

@@ -30,6 +30,8 @@ pub(super) struct Sums {
     /// Squared errors at known poses, and how many.
     pub(super) error: f64,
     pub(super) known: f64,
+    /// What beliefs were judged by.
+    pub(super) judged: f64,
     /// The pseudo-likelihoods.
     pub(super) pseudo: f64,
     /// Effective sample sizes in the end.
@@ -94,6 +96,7 @@ impl Sums {
     fn add(&mut self, other: Self) {
         self.error += other.error;
         self.known += other.known;
+        self.judged += other.judged;
         self.pseudo += other.pseudo;
         self.effective += other.effective;
     }
@@ -115,7 +118,7 @@ fn one(
     net.see(cpu, images, count, true, memory);
     let mut block = Block::new(terms, std::mem::take(&mut carried.log_weights));
     let (mut views, mut said) = (vec![0.0; count * net.view()], vec![0.0; count]);
-    for step in 0..settings.block {
+    for (step, mark) in marks.iter().enumerate() {
         let t = from + step;
         if step > 0 || (t > 0 && terms.goes_on) {
             let Carried { poses, random, .. } = &mut *carried;
@@ -129,14 +132,15 @@ fn one(
         if let Some(ancestors) = drawn {
             carried.poses = ancestors.iter().map(|&parent| carried.poses[parent]).collect();
         }
-        if let Some(Mark { pose, weight }) = marks[step] {
-            block.know(&carried.poses, pose, weight);
+        if let Some(Mark { pose, weight }) = mark {
+            block.know(&carried.poses, *pose, *weight);
         }
     }
     net.backward(cpu, &block.pulls(), memory, gradient, None);
     carried.log_weights = block.log_weights().to_vec();
     let effective = block.weights().iter().map(|w| w * w).sum::<f64>().recip();
-    Sums { error: block.error, known: block.known, pseudo: block.pseudo_likelihood(), effective }
+    let Block { error, judged, known, .. } = block;
+    Sums { error, judged, known, pseudo: block.pseudo_likelihood(), effective }
 }
 
 /// The map as all particles see it.

@@ -4,7 +4,7 @@
 //! variable `DRIFTLESS_PFNET_TWIN`. Without it the test says so and does nothing.
 
 use super::network::Network;
-use super::objective::{Block, Terms};
+use super::objective::{Block, Judge, Terms};
 use crate::parameters::Named;
 use driftless_kernels::Cpu;
 use driftless_kernels::pfnet::{FloorMap, Geometry, PfnetGradient, PfnetMemory, PfnetPlan};
@@ -66,59 +66,75 @@ struct Case<'a> {
 impl Case<'_> {
     /// Compares values on the way, and returns the gradient of the objective.
     fn gradient(&self, network: &Network) -> PfnetGradient {
-        let [batch, steps, count, _] = self.dump.shape("poses")[..] else { panic!("four sizes") };
-        let poses = self.dump.of("poses");
-        let (images, outputs) = (self.inputs.singles("observations"), self.dump.of("outputs"));
-        let map = self.inputs.singles("map");
-        let [_, height, width, _] = self.inputs.shape("map")[..] else { panic!("four sizes") };
-        let (states, noise) = (self.inputs.of("states"), self.inputs.of("noise"));
-        let deviations = self.dump.of("motion_std");
         let mut gradient = PfnetGradient::default();
         gradient.reset(network.net());
-        let (mut memory, cpu, mut loss) = (PfnetMemory::default(), Cpu::best(), 0.0);
-        for b in 0..batch {
-            let size = width * height;
-            let floor = FloorMap { numbers: &map[b * size..(b + 1) * size], width, height, channels: 1 };
-            let pixels = steps * network.net().pixels();
-            network.net().see(cpu, &images[b * pixels..(b + 1) * pixels], count, true, &mut memory);
-            let mut block = Block::new(self.terms, vec![-(count as f64).ln(); count]);
-            for t in 0..steps {
-                let at = (b * steps + t) * count;
-                let here: Vec<[f64; 3]> =
-                    (0..count).map(|i| std::array::from_fn(|k| poses[3 * (at + i) + k])).collect();
-                if t > 0 {
-                    let drawn = |i: usize| &noise[3 * (at - count + i)..3 * (at - count + i) + 3];
-                    let stds = [deviations[0], deviations[0], deviations[1]];
-                    let log_p = |i: usize| {
-                        let terms = drawn(i).iter().zip(stds);
-                        terms.map(|(z, std)| -0.5 * z * z - std.ln() - 0.5 * TAU.ln()).sum::<f64>()
-                    };
-                    block.moved((0..count).map(log_p));
-                }
-                let mut views = vec![0.0; count * 784];
-                for (pose, view) in here.iter().zip(views.chunks_mut(784)) {
-                    floor.view(self.geometry, pose.map(|x| x as f32), view);
-                }
-                if t == 0 {
-                    let maps = self.dump.of("local_maps");
-                    assert!(apart(&views, &maps[b * count * 784..(b + 1) * count * 784]) < 1e-3);
-                }
-                let mut said = vec![0.0; count];
-                network.net().weigh(cpu, t, &views, &mut memory, &mut said);
-                assert!(apart(&said, &outputs[at..at + count]) < 1e-5, "outputs of {b} {t}");
-                block.weigh(said.iter().map(|&x| f64::from(x)).collect(), &[]);
-                if self.all_labels || (b, t) == (0, 1) {
-                    let truth = std::array::from_fn(|k| states[3 * (b * steps + t) + k]);
-                    block.know(&here, truth, 1.0);
-                }
-            }
-            network.net().backward(cpu, &block.pulls(), &mut memory, &mut gradient, None);
-            loss += self.terms.known * block.error - self.terms.pseudo * block.pseudo_likelihood();
+        let (mut memory, mut loss) = (PfnetMemory::default(), L2 * network.half_square());
+        for row in 0..self.dump.shape("poses")[0] {
+            let block = self.block(network, row, &mut memory);
+            network.net().backward(Cpu::best(), &block.pulls(), &mut memory, &mut gradient, None);
+            loss += self.terms.known * block.judged - self.terms.pseudo * block.pseudo_likelihood();
         }
-        loss += L2 * network.half_square();
         let expected = self.dump.of("loss.total")[0];
         assert!((loss - expected).abs() < 1e-5 * expected, "loss {loss} {expected}");
         gradient
+    }
+
+    /// One row of the batch.
+    fn block(&self, network: &Network, row: usize, memory: &mut PfnetMemory) -> Block {
+        let [_, steps, count, _] = self.dump.shape("poses")[..] else { panic!("four sizes") };
+        let (images, outputs) = (self.inputs.singles("observations"), self.dump.of("outputs"));
+        let pixels = steps * network.net().pixels();
+        network.net().see(Cpu::best(), &images[row * pixels..(row + 1) * pixels], count, true, memory);
+        let mut block = Block::new(self.terms, vec![-(count as f64).ln(); count]);
+        let states = self.inputs.of("states");
+        for t in 0..steps {
+            let first = (row * steps + t) * count;
+            let here = self.poses(first, count);
+            if t > 0 {
+                block.moved(self.log_densities(first - count, count));
+            }
+            let views = self.views(row, &here);
+            if t == 0 {
+                let maps = self.dump.of("local_maps");
+                assert!(apart(&views, &maps[row * count * 784..(row + 1) * count * 784]) < 1e-3);
+            }
+            let mut said = vec![0.0; count];
+            network.net().weigh(Cpu::best(), t, &views, memory, &mut said);
+            assert!(apart(&said, &outputs[first..first + count]) < 1e-5, "outputs of {row} {t}");
+            block.weigh(said.iter().map(|&x| f64::from(x)).collect(), &[]);
+            if self.all_labels || (row, t) == (0, 1) {
+                block.know(&here, std::array::from_fn(|k| states[3 * (row * steps + t) + k]), 1.0);
+            }
+        }
+        block
+    }
+
+    fn poses(&self, first: usize, count: usize) -> Vec<[f64; 3]> {
+        let poses = self.dump.of("poses");
+        (first..first + count).map(|i| std::array::from_fn(|k| poses[3 * i + k])).collect()
+    }
+
+    /// Of the noise that moved particles.
+    fn log_densities(&self, first: usize, count: usize) -> std::vec::IntoIter<f64> {
+        let (noise, deviations) = (self.inputs.of("noise"), self.dump.of("motion_std"));
+        let deviations = [deviations[0], deviations[0], deviations[1]];
+        let log_density = |i: usize| {
+            let terms = noise[3 * i..3 * i + 3].iter().zip(deviations);
+            terms.map(|(z, std)| -0.5 * z * z - std.ln() - 0.5 * TAU.ln()).sum::<f64>()
+        };
+        (first..first + count).map(log_density).collect::<Vec<_>>().into_iter()
+    }
+
+    fn views(&self, row: usize, poses: &[[f64; 3]]) -> Vec<f32> {
+        let map = self.inputs.singles("map");
+        let [_, height, width, _] = self.inputs.shape("map")[..] else { panic!("four sizes") };
+        let numbers = &map[row * width * height..(row + 1) * width * height];
+        let floor = FloorMap { numbers, width, height, channels: 1 };
+        let mut views = vec![0.0; poses.len() * 784];
+        for (pose, view) in poses.iter().zip(views.chunks_mut(784)) {
+            floor.view(self.geometry, pose.map(|x| x as f32), view);
+        }
+        views
     }
 }
 
@@ -145,7 +161,14 @@ fn values_and_gradients_of_the_twin() {
     for (name, geometry, pseudo, normalised, all_labels) in cases {
         let dump = Numbers::open(folder, &format!("small_{name}.npz"));
         let pseudo = pseudo / inputs.shape("particles")[0] as f64;
-        let terms = Terms { known: 1.0 / sizes as f64, pseudo, normalised, softness: 0.0, goes_on: false };
+        let terms = Terms {
+            judge: Judge::SquaredError,
+            known: 1.0 / sizes as f64,
+            pseudo,
+            normalised,
+            softness: 0.0,
+            goes_on: false,
+        };
         let case = Case { inputs: &inputs, dump: &dump, geometry, terms, all_labels };
         let gradient = case.gradient(&network);
         for by in network.gradients(&gradient, L2) {

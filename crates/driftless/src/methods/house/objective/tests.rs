@@ -29,7 +29,7 @@ fn run(terms: Terms, network: &[f64], fixed: Option<&[Vec<usize>]>) -> (f64, Blo
             block.know(&poses, [1.0, -2.0, 3.0], if t == 0 { 1.0 } else { 0.4 });
         }
     }
-    let loss = terms.known * block.error - terms.pseudo * block.pseudo_likelihood();
+    let loss = terms.known * block.judged - terms.pseudo * block.pseudo_likelihood();
     (loss, block)
 }
 
@@ -48,8 +48,13 @@ fn pulls_are_derivatives() {
     let network: Vec<f64> = (0..STEPS * COUNT).map(|_| f64::from(random.normal() as f32)).collect();
     for normalised in [true, false] {
         for softness in [0.0, 0.6, 1.0] {
-            for (known, pseudo) in [(1.3, 0.0), (0.0, 0.7), (1.3, 0.7)] {
-                let terms = Terms { known, pseudo, normalised, softness, goes_on: false };
+            for (judge, known, pseudo) in [
+                (Judge::SquaredError, 1.3, 0.0),
+                (Judge::Density, 1.3, 0.0),
+                (Judge::SquaredError, 0.0, 0.7),
+                (Judge::Density, 1.3, 0.7),
+            ] {
+                let terms = Terms { judge, known, pseudo, normalised, softness, goes_on: false };
                 let (_, block) = run(terms, &network, None);
                 let ancestors: Vec<Vec<usize>> =
                     block.steps.iter().map(|step| step.ancestors.clone().unwrap_or_default()).collect();
@@ -72,7 +77,14 @@ fn pulls_are_derivatives() {
 /// Two particles, one step, by hand: weights 1/4 and 3/4, errors 1 m and 0.
 #[test]
 fn by_hand() {
-    let terms = Terms { known: 2.0, pseudo: 1.0, normalised: true, softness: 0.0, goes_on: false };
+    let terms = Terms {
+        judge: Judge::SquaredError,
+        known: 2.0,
+        pseudo: 1.0,
+        normalised: true,
+        softness: 0.0,
+        goes_on: false,
+    };
     let mut block = Block::new(terms, vec![0.5_f64.ln(); 2]);
     assert!(block.weigh(vec![0.0, 3.0_f64.ln()], &[]).is_none());
     block.know(&[[50.0, 0.0, 0.0], [0.0; 3]], [0.0; 3], 1.0);
@@ -85,7 +97,14 @@ fn by_hand() {
 /// Numbers beyond all reason neither spread NaN nor vanish.
 #[test]
 fn extreme_numbers() {
-    let terms = Terms { known: 1.0, pseudo: 1.0, normalised: true, softness: 0.5, goes_on: false };
+    let terms = Terms {
+        judge: Judge::Density,
+        known: 1.0,
+        pseudo: 1.0,
+        normalised: true,
+        softness: 0.5,
+        goes_on: false,
+    };
     let mut block = Block::new(terms, vec![0.5_f64.ln(); 2]);
     block.weigh(vec![-1e30, 1e30], &[0.3, 0.9]);
     block.know(&[[50.0, 0.0, 0.0], [0.0; 3]], [0.0; 3], 1.0);

@@ -46,19 +46,19 @@ impl Head {
     pub(super) fn correct(&self, state: State, motion: Tensor<2>, seen: Tensor<2>) -> State {
         let looked = Activation::Relu.apply(self.look.forward(seen));
         let units = self.cell.step(Tensor::cat(vec![looked, motion], 1), state.units);
-        let pose = moved(state.pose, self.say.forward(units.0.clone()));
+        let pose = moved(&state.pose, &self.say.forward(units.0.clone()));
         State { pose, units }
     }
 }
 
 /// Poses moved in their own frames: forward, left, turn.
-pub(super) fn moved(pose: Tensor<2>, motion: Tensor<2>) -> Tensor<2> {
+pub(super) fn moved(pose: &Tensor<2>, motion: &Tensor<2>) -> Tensor<2> {
     let of = |tensor: &Tensor<2>, k: usize| tensor.clone().slice_dim(1, k..k + 1);
-    let (sine, cosine) = (of(&pose, 2).sin(), of(&pose, 2).cos());
-    let (ahead, left) = (of(&motion, 0), of(&motion, 1));
-    let x = of(&pose, 0) + cosine.clone() * ahead.clone() - sine.clone() * left.clone();
-    let y = of(&pose, 1) + sine * ahead + cosine * left;
-    Tensor::cat(vec![x, y, of(&pose, 2) + of(&motion, 2)], 1)
+    let (sine, cosine) = (of(pose, 2).sin(), of(pose, 2).cos());
+    let (ahead, left) = (of(motion, 0), of(motion, 1));
+    let x = of(pose, 0) + cosine.clone() * ahead.clone() - sine.clone() * left.clone();
+    let y = of(pose, 1) + sine * ahead + cosine * left;
+    Tensor::cat(vec![x, y, of(pose, 2) + of(motion, 2)], 1)
 }
 
 /// Squared errors of poses, [B, 3] each, [B, 1].

@@ -96,7 +96,7 @@ pub(super) fn block(
     let (mut error, mut known) = (Tensor::<1>::zeros([1], (&device, DType::F32)), 0);
     for step in 0..steps {
         let motion = motions(walks, from + step, &device);
-        state.pose = moved(state.pose, motion.clone());
+        state.pose = moved(&state.pose, &motion);
         let described =
             describe(network, settings, walks, (step, &numbers(&state.pose)), &mut carried.memories);
         let leaf = Tensor::<2>::from_data(
@@ -206,7 +206,7 @@ pub(super) fn estimates(
     let (mut state, mut poses) = (carried.state(&device), Vec::with_capacity(walk.len()));
     for t in 0..walk.len() {
         let motion = motions(walks, t, &device);
-        state.pose = moved(state.pose, motion.clone());
+        state.pose = moved(&state.pose, &motion);
         see(network, walks, &mut carried.memories, t..t + 1);
         let seen = describe(network, settings, walks, (0, &numbers(&state.pose)), &mut carried.memories);
         let seen = Tensor::<2>::from_data(TensorData::new(seen, [1, DESCRIPTION]), (&device, DType::F32));
