@@ -9,7 +9,7 @@ mod simulate;
 pub use bench::Bench;
 pub use import::{Import, ImportFrom, PfnetCheckpoint};
 pub use learning::{Evaluate, Report, Train};
-pub use reproducing::{Demo, Reproduce};
+pub use reproducing::{Demo, Paper, Reproduce};
 pub use simulate::{Format, HouseSplit, Simulate, Size, Steering};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};

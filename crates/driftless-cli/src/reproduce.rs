@@ -6,7 +6,7 @@ mod worlds;
 pub use plan::{Cell, Scope};
 pub use worlds::World;
 
-use crate::args::Reproduce;
+use crate::args::{Paper, Reproduce};
 use crate::evaluate::{self, Trial};
 use crate::output::{complain, duration, print};
 use crate::train::{self, Ended, Files, Watcher};
@@ -25,11 +25,12 @@ const MAZES: [&str; 3] = ["maze1", "maze2", "maze3"];
 
 /// Plans, estimates, runs what is not done, and reports.
 pub fn run(wanted: &Reproduce) -> Result<()> {
-    let known = plan::RECIPES.map(|recipe| recipe.name);
+    let known: Vec<&str> = Scope::recipes(wanted.experiment).iter().map(|recipe| recipe.name).collect();
     if let Some(name) = wanted.methods.iter().flatten().find(|name| !known.contains(&name.as_str())) {
         misused!("--methods {name}: there is {}", known.join(", "));
     }
     let scope = Scope {
+        paper: wanted.experiment,
         quick: wanted.quick,
         methods: wanted.methods.clone(),
         labels: wanted.labels.clone(),
@@ -38,7 +39,9 @@ pub fn run(wanted: &Reproduce) -> Result<()> {
         settings: wanted.settings.clone(),
     };
     let out = wanted.out.clone().unwrap_or_else(|| {
-        PathBuf::from(if wanted.quick { "runs/reproduce-maze-quick" } else { "runs/reproduce-maze" })
+        let quick = if wanted.quick { "-quick" } else { "" };
+        let world = if wanted.experiment == Paper::House { "house" } else { "maze" };
+        PathBuf::from(format!("runs/reproduce-{world}{quick}"))
     });
     let names = names(wanted);
     let cells = scope.cells(&names)?;
@@ -57,6 +60,9 @@ pub fn run(wanted: &Reproduce) -> Result<()> {
 }
 
 fn names(wanted: &Reproduce) -> Vec<String> {
+    if wanted.data.is_empty() && wanted.experiment == Paper::House {
+        return vec!["house".to_owned()];
+    }
     if wanted.data.is_empty() {
         let quick = if wanted.quick { &MAZES[..1] } else { &MAZES[..] };
         return wanted.mazes.clone().unwrap_or_else(|| quick.iter().map(ToString::to_string).collect());
@@ -65,6 +71,9 @@ fn names(wanted: &Reproduce) -> Vec<String> {
 }
 
 fn worlds(wanted: &Reproduce, out: &Path) -> Result<Vec<World>> {
+    if wanted.data.is_empty() && wanted.experiment == Paper::House {
+        return Ok(vec![World::houses(&out.join("data"), wanted.quick)?]);
+    }
     if wanted.data.is_empty() {
         let make = |maze: &String| World::simulated(maze, &out.join("data"), TEST_EPISODES);
         return names(wanted).iter().map(make).collect();
@@ -122,7 +131,7 @@ fn settle(cell: &Cell, world: &World, folder: &Path) -> Result<()> {
     let trial = Trial {
         data: world.test.clone(),
         steps: None,
-        particles: None,
+        particles: world.particles,
         episodes: None,
         seed: TEST_SEED,
         odometry_noise: None,

@@ -4,10 +4,13 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// Experiments of the paper.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Paper {
     /// Global localisation in Mazes 1 to 3
+    #[default]
     Maze,
+    /// Tracking in houses never seen before
+    House,
 }
 
 /// Options of `reproduce`.
@@ -18,19 +21,22 @@ Examples:
   driftless reproduce maze --estimate
   driftless reproduce maze --mazes maze2 --methods sdpf,sdpf-released --labels 0.1 --seeds 1
   driftless reproduce maze --data lab=nav01_train.npz,nav01_test.npz --methods sdpf --out runs/lab
+  driftless reproduce house --quick
 
-Methods: sdpf, dpf, lstm, sdpf-released, dpf-released, sdpf-paper, dpf-jonschkowski.
+Methods in mazes: sdpf, dpf, lstm, sdpf-released, dpf-released, sdpf-paper, dpf-jonschkowski.
+Methods in houses: odometry, classical, sdpf, dpf, lstm, sdpf-paper.
 Interrupted, the same command goes on where it stopped; what is done is not done again.")]
 pub struct Reproduce {
     /// Which experiment
     #[arg(value_enum)]
     pub experiment: Paper,
 
-    /// Maze 1 only, three label shares, three seeds and few epochs: 45 minutes on two cores
+    /// Maze 1 only, three label shares, three seeds and few epochs: 45 minutes on two cores; houses: a tenth of the
+    /// labels, one seed, an hour
     #[arg(long)]
     pub quick: bool,
 
-    /// Folder for data, runs and the report [default: runs/reproduce-maze, or -quick]
+    /// Folder for data, runs and the report [default: runs/reproduce-maze or -house, with -quick]
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
 

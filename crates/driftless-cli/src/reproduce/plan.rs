@@ -1,13 +1,14 @@
 //! Which runs make a comparison: methods, label shares and seeds in each world.
 
+use crate::args::Paper;
 use crate::train::experiment;
 use anyhow::Result;
-use driftless::learn::Experiment;
+use driftless::learn::{Experiment, WorldKind};
 
 /// A way to learn, and what it costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recipe {
-    /// The built-in experiment is `maze-` and this.
+    /// The built-in experiment is `maze-` or `house-` and this.
     pub name: &'static str,
     /// Epochs where there is little time.
     quick_epochs: u64,
@@ -33,20 +34,33 @@ pub const RECIPES: [Recipe; 7] = [
     recipe("dpf-jonschkowski", 8, 15.0, false),
 ];
 
+/// Those in houses. What is not taught has one epoch of no time.
+pub const HOUSE_RECIPES: [Recipe; 6] = [
+    recipe("odometry", 1, 1.0, false),
+    recipe("classical", 1, 1.0, false),
+    recipe("sdpf", 5, 200.0, true),
+    recipe("dpf", 5, 200.0, true),
+    recipe("lstm", 5, 90.0, true),
+    recipe("sdpf-paper", 2, 900.0, false),
+];
+
 /// The share of the paper's main figures.
 const PAPER_SHARE: f64 = 0.1;
 const SHARES: [f64; 5] = [0.05, 0.1, 0.25, 0.5, 1.0];
 /// Methods, shares and seeds of the short comparison.
 const QUICK_METHODS: [&str; 4] = ["sdpf", "dpf", "lstm", "sdpf-released"];
 const QUICK_SHARES: [f64; 3] = [0.05, 0.1, 0.25];
+const QUICK_HOUSE_METHODS: [&str; 5] = ["odometry", "classical", "sdpf", "dpf", "lstm"];
 /// Error bars need three.
 const SEEDS: u64 = 3;
-/// Seconds of an evaluation.
-const EVALUATION: f64 = 8.0;
+/// Seconds of an evaluation, in mazes and in houses.
+const EVALUATION: [f64; 2] = [8.0, 90.0];
 
 /// What was asked for; what is `None` is the plan's choice.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
+    /// Which experiment of the paper.
+    pub paper: Paper,
     /// The short comparison.
     pub quick: bool,
     /// Names of [`RECIPES`].
@@ -82,17 +96,27 @@ impl Cell {
 
     /// Seconds that training and evaluation take on the machine that the constants come from.
     pub fn seconds(&self) -> f64 {
-        self.experiment.epochs as f64 * self.recipe.epoch_seconds + EVALUATION
+        let judging = EVALUATION[usize::from(self.experiment.world == WorldKind::House)];
+        self.experiment.epochs as f64 * self.recipe.epoch_seconds + judging
     }
 }
 
 impl Scope {
+    /// All ways to learn in its world.
+    pub fn recipes(paper: Paper) -> &'static [Recipe] {
+        match paper {
+            Paper::Maze => &RECIPES,
+            Paper::House => &HOUSE_RECIPES,
+        }
+    }
+
     /// The runs: seed after seed, so that a plan cut short has a comparison, if without error bars.
     pub fn cells(&self, worlds: &[String]) -> Result<Vec<Cell>> {
         let mut cells = Vec::new();
-        for seed in 1..=self.seeds.unwrap_or(SEEDS) {
+        let seeds = if self.quick && self.paper == Paper::House { 1 } else { SEEDS };
+        for seed in 1..=self.seeds.unwrap_or(seeds) {
             for world in worlds {
-                for recipe in RECIPES.iter().filter(|recipe| self.wants(recipe, seed)) {
+                for recipe in Self::recipes(self.paper).iter().filter(|recipe| self.wants(recipe, seed)) {
                     for labels in self.shares(recipe) {
                         let experiment = self.experiment(recipe, labels, seed)?;
                         cells.push(Cell { world: world.clone(), recipe: *recipe, experiment });
@@ -106,6 +130,7 @@ impl Scope {
     fn wants(&self, recipe: &Recipe, seed: u64) -> bool {
         match &self.methods {
             Some(methods) => methods.iter().any(|method| method == recipe.name),
+            None if self.quick && self.paper == Paper::House => QUICK_HOUSE_METHODS.contains(&recipe.name),
             None if self.quick => QUICK_METHODS.contains(&recipe.name) && (seed == 1 || recipe.every_share),
             None => true,
         }
@@ -114,7 +139,7 @@ impl Scope {
     fn shares(&self, recipe: &Recipe) -> Vec<f64> {
         match &self.labels {
             Some(labels) => labels.clone(),
-            None if !recipe.every_share => vec![PAPER_SHARE],
+            None if !recipe.every_share || self.quick && self.paper == Paper::House => vec![PAPER_SHARE],
             None if self.quick => QUICK_SHARES.to_vec(),
             None => SHARES.to_vec(),
         }
@@ -126,7 +151,11 @@ impl Scope {
         settings.extend(self.epochs.or(quick).map(|epochs| format!("epochs={epochs}")));
         settings.extend(self.quick.then(|| "validation=20".to_owned()));
         settings.extend(self.settings.iter().cloned());
-        experiment(&format!("maze-{}", recipe.name), &settings)
+        let world = match self.paper {
+            Paper::Maze => "maze",
+            Paper::House => "house",
+        };
+        experiment(&format!("{world}-{}", recipe.name), &settings)
     }
 }
 
@@ -134,6 +163,17 @@ impl Scope {
 mod tests {
     use super::*;
     use crate::output::duration;
+
+    /// An hour, and some for data and report.
+    #[test]
+    fn the_short_one_in_houses() {
+        let scope = Scope { paper: Paper::House, quick: true, ..Scope::default() };
+        let quick = scope.cells(&["house".to_owned()]).unwrap();
+        let seconds: f64 = quick.iter().map(Cell::seconds).sum();
+        assert!(seconds < 60.0 * 60.0, "{}", duration(seconds));
+        let names: Vec<&str> = quick.iter().map(|cell| cell.recipe.name).collect();
+        assert_eq!(names, QUICK_HOUSE_METHODS);
+    }
 
     fn cells(scope: &Scope) -> Vec<Cell> {
         scope.cells(&["maze1".to_owned()]).unwrap()

@@ -1,6 +1,6 @@
 //! The worlds of a comparison: built-in mazes, whose recordings are made, or anybody's own recordings.
 
-use crate::args::{Simulate, Steering};
+use crate::args::{HouseSplit, Simulate, Steering};
 use crate::simulate;
 use crate::usage::misused;
 use anyhow::{Context, Result};
@@ -20,16 +20,31 @@ pub struct World {
     pub train: PathBuf,
     /// To judge by.
     pub test: PathBuf,
+    /// Particles to judge with, if not as many as in training.
+    pub particles: Option<usize>,
 }
 
 impl World {
     /// A built-in maze; its recordings are made in a folder, unless they are there.
     pub fn simulated(maze: &str, folder: &Path, test_episodes: usize) -> Result<Self> {
         let file = |part: &str| folder.join(format!("{maze}_{part}.npz"));
-        let world = Self { name: maze.to_owned(), train: file("train"), test: file("test") };
+        let world = Self { name: maze.to_owned(), train: file("train"), test: file("test"), particles: None };
         std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot create", folder.display()))?;
         make(maze, &world.train, TRAINING, TRAINING_SEED)?;
         make(maze, &world.test, test_episodes, TEST_SEED)?;
+        Ok(world)
+    }
+
+    /// Houses; short walks to learn from, 25 steps each, and long ones through other houses to judge by. The last walks
+    /// to learn from are in houses of their own, and serve for validation.
+    pub fn houses(folder: &Path, quick: bool) -> Result<Self> {
+        let file = |part: &str| folder.join(format!("house_{part}.tfrecords"));
+        let particles = Some(if quick { 300 } else { 1000 });
+        let world = Self { name: "house".to_owned(), train: file("train"), test: file("test"), particles };
+        std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot create", folder.display()))?;
+        let (training, test) = if quick { (520, 20) } else { (1040, 100) };
+        make_houses(&world.train, [training, training / 5, 25], HouseSplit::Train, TRAINING_SEED)?;
+        make_houses(&world.test, [test, test, 100], HouseSplit::Test, TEST_SEED)?;
         Ok(world)
     }
 
@@ -42,7 +57,7 @@ impl World {
         if name.contains(['/', '\\']) {
             misused!("--data {text}: the name becomes part of folders and must not hold slashes");
         }
-        let world = Self { name: name.to_owned(), train: train.into(), test: test.into() };
+        let world = Self { name: name.to_owned(), train: train.into(), test: test.into(), particles: None };
         for file in [&world.train, &world.test] {
             std::fs::metadata(file).with_context(|| format!("{}: cannot be read", file.display()))?;
         }
@@ -50,13 +65,31 @@ impl World {
     }
 }
 
+/// Episodes, houses and steps.
+fn make_houses(
+    out: &Path,
+    [episodes, houses, steps]: [usize; 3],
+    split: HouseSplit,
+    seed: u64,
+) -> Result<()> {
+    if out.exists() {
+        return Ok(());
+    }
+    let wanted = simulated("house", out, episodes, seed);
+    simulate::run(&Simulate { steps: Some(steps), houses: Some(houses), split: Some(split), ..wanted })
+}
+
 /// Files appear whole or not at all, so one that is there is complete.
 fn make(maze: &str, out: &Path, episodes: usize, seed: u64) -> Result<()> {
     if out.exists() {
         return Ok(());
     }
-    simulate::run(&Simulate {
-        world: maze.to_owned(),
+    simulate::run(&simulated(maze, out, episodes, seed))
+}
+
+fn simulated(world: &str, out: &Path, episodes: usize, seed: u64) -> Simulate {
+    Simulate {
+        world: world.to_owned(),
         out: out.to_path_buf(),
         episodes,
         steps: Some(100),
@@ -69,7 +102,7 @@ fn make(maze: &str, out: &Path, episodes: usize, seed: u64) -> Result<()> {
         odometry_noise: 0.0,
         houses: None,
         split: None,
-    })
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ macro_rules! experiments {
 }
 
 /// Names and texts, part of the program so that it works anywhere.
-const BUILT_IN: [(&str, &str); 12] = experiments![
+const BUILT_IN: [(&str, &str); 13] = experiments![
     "maze-sdpf",
     "maze-dpf",
     "maze-lstm",
@@ -23,6 +23,7 @@ const BUILT_IN: [(&str, &str); 12] = experiments![
     "maze-dpf-jonschkowski",
     "house-sdpf",
     "house-dpf",
+    "house-sdpf-paper",
     "house-lstm",
     "house-odometry",
     "house-classical",
@@ -59,6 +60,11 @@ mod tests {
         for (name, text) in BUILT_IN {
             let experiment = find(name, &[]).unwrap();
             let epochs = match (experiment.world, experiment.preset) {
+                (WorldKind::House, _)
+                    if [MethodName::Odometry, MethodName::Classical].contains(&experiment.method) =>
+                {
+                    1
+                }
                 (WorldKind::House, _) => 12,
                 (WorldKind::Maze, PresetName::Driftless) => 60,
                 (WorldKind::Maze, _) => 299,
