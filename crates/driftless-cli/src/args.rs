@@ -6,7 +6,7 @@ mod learning;
 mod reproducing;
 mod simulate;
 
-pub use bench::Bench;
+pub use bench::{Bench, BenchWorld};
 pub use import::{Import, ImportFrom, PfnetCheckpoint};
 pub use learning::{Evaluate, Report, Train};
 pub use reproducing::{Demo, Paper, Reproduce};

@@ -1,5 +1,6 @@
 //! `driftless bench`: how fast the training step and the filter under way are, and of what the machine can do.
 
+mod house;
 mod job;
 mod objective;
 mod online;
@@ -7,8 +8,9 @@ mod peak;
 mod table;
 mod weights;
 
-use crate::args::Bench;
+use crate::args::{Bench, BenchWorld};
 use crate::output;
+use crate::usage::misused;
 use anyhow::Result;
 use driftless_kernels::Cpu;
 use driftless_kernels::training::Workshop;
@@ -80,6 +82,14 @@ struct Agreement {
 }
 
 pub fn run(wanted: &Bench) -> Result<()> {
+    if wanted.world == BenchWorld::House {
+        if wanted.peer_data.is_some() {
+            misused!(
+                "--peer-data is for mazes; in houses a test compares with benches/side_by_side/house_torch.py"
+            );
+        }
+        return house::run(usize::from(wanted.rounds), wanted.json);
+    }
     let peers = wanted.peer_data.as_deref().map(agreement).transpose()?;
     let before = peak::gflops();
     let mut training = training(usize::from(wanted.rounds));

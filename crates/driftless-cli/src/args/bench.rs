@@ -1,18 +1,32 @@
 //! Options of `bench`.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+
+/// Experiments that are measured.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BenchWorld {
+    /// The maze experiment's training step, and filters under way
+    Maze,
+    /// PF-net's training step, and its filter in use
+    House,
+}
 
 /// Options of `bench`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   driftless bench
+  driftless bench house
   driftless bench --json | python3 -m json.tool
   driftless bench --peer-data peer_data    (made by benches/side_by_side/inputs.py)
 
 Measure on an idle machine: all times are wall-clock times.")]
 pub struct Bench {
+    /// Whose experiment
+    #[arg(value_enum, default_value_t = BenchWorld::Maze)]
+    pub world: BenchWorld,
+
     /// Print JSON instead of a table
     #[arg(long)]
     pub json: bool,

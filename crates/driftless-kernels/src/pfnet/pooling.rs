@@ -41,16 +41,17 @@ impl Work for PoolRow<'_> {
     #[inline(always)]
     fn run(self) {
         let channels = self.affine.a.len();
+        let across = self.rows.first().map_or(0, |row| row.len() / channels);
         let windows = self.kept.chunks_exact_mut(channels).zip(self.places.chunks_exact_mut(channels));
         for (x, (kept, places)) in windows.enumerate() {
+            let columns = WINDOW.min(across - STEP * x);
             for first in (0..channels).step_by(LANES) {
                 let (a, b) = (&self.affine.a[first..first + LANES], &self.affine.b[first..first + LANES]);
                 let mut best = [f32::NEG_INFINITY; LANES];
                 let (mut raw, mut place) = ([0.0_f32; LANES], [0_u32; LANES]);
                 for (u, row) in self.rows.iter().enumerate() {
-                    let pixels = row.chunks_exact(channels).skip(STEP * x).take(WINDOW);
-                    for (v, pixel) in pixels.enumerate() {
-                        let pixel = &pixel[first..first + LANES];
+                    for v in 0..columns {
+                        let pixel = &row[(STEP * x + v) * channels + first..][..LANES];
                         let here = (u * WINDOW + v) as u32;
                         for k in 0..LANES {
                             let value = pixel[k] * a[k] + b[k];
