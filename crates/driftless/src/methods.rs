@@ -68,7 +68,7 @@ pub fn build(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>
 /// The same where robots are in houses.
 fn in_house(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>> {
     match experiment.method {
-        MethodName::Sdpf | MethodName::Dpf => Ok(Box::new(PfnetFilter::new(experiment, scales))),
+        MethodName::Sdpf | MethodName::Dpf => Ok(Box::new(PfnetFilter::new(experiment, scales)?)),
         MethodName::Lstm => Ok(Box::new(HouseLstm::new(experiment, scales))),
         MethodName::Odometry => Ok(Box::new(UnlearnedMethod::new(Unlearned::Odometry, experiment, scales))),
         MethodName::Classical => Ok(Box::new(UnlearnedMethod::new(Unlearned::Classical, experiment, scales))),

@@ -157,3 +157,20 @@ fn settings_of_houses() {
         assert!(Experiment::parse(text, &[wrong.to_owned()]).is_err(), "{wrong}");
     }
 }
+
+/// Imported weights are what a filter begins with; those of another network are refused.
+#[test]
+fn weights_to_begin_with() {
+    let path = std::env::temp_dir().join(format!("driftless-begin-{}.safetensors", std::process::id()));
+    let mut experiment = experiment(MethodName::Dpf, PresetName::Driftless);
+    let other = built(&Experiment { seed: 9, ..experiment.clone() }).parameters();
+    assert!(built(&experiment).parameters() != other);
+    driftless::weights::write(&path, driftless::weights::pfnet_checkpoint::KIND, &other).unwrap();
+    experiment.house.weights.clone_from(&path);
+    assert!(built(&experiment).parameters() == other);
+    experiment.house.images = SeenImages::Depth;
+    let scales = Scales::measure(&set(SeenImages::Depth, 0.5)).unwrap();
+    let problem = build(&experiment, &scales).err().unwrap().to_string();
+    assert!(problem.contains("observation.l1_conv3.kernel") && problem.contains("[3, 3, 1, 128]"), "{problem}");
+    std::fs::remove_file(path).unwrap();
+}

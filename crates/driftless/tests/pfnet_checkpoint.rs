@@ -10,6 +10,8 @@ use driftless::weights::pfnet_checkpoint::{
     Imported, KIND, MAP_CHANNELS, OBSERVATION_CHANNELS, import, names_and_shapes,
 };
 use driftless::weights::{read, write_carefully};
+use driftless_kernels::Cpu;
+use driftless_kernels::pfnet::{PfnetMemory, PfnetNet, PfnetPlan};
 use driftless_world::files::Overwrite;
 use driftless_world::files::tensor_bundle::TensorBundle;
 use std::path::PathBuf;
@@ -175,5 +177,26 @@ fn the_published_checkpoint_has_the_published_sums() {
         assert_eq!(found.name, name.replace('/', "."));
         assert!(near(of(1), sum), "{name}: sum {} instead of {sum}", of(1));
         assert!(near(of(2).sqrt(), norm), "{name}: length {} instead of {norm}", of(2).sqrt());
+    }
+    its_network_gives_the_recorded_numbers(&imported);
+}
+
+/// Two views and one image by formula; outputs of an independent pass in 64 bits. Features sum up to a thousand, in f32.
+fn its_network_gives_the_recorded_numbers(imported: &Imported) {
+    let single = |values: &[f64]| values.iter().map(|&x| x as f32).collect::<Vec<f32>>();
+    let tensors: Vec<(String, Vec<f32>)> =
+        imported.tensors.iter().map(|tensor| (tensor.name.clone(), single(&tensor.values))).collect();
+    let mut net = PfnetNet::new(PfnetPlan { map_channels: 1, image_channels: 3 });
+    net.set(|name| tensors.iter().find(|(own, _)| own == name).map(|(_, values)| values.as_slice()));
+    let pixel = |k: usize| (0.1 * (k / 168) as f64 + 0.2 * (k / 3 % 56) as f64 + (k % 3) as f64).sin() as f32;
+    let image: Vec<f32> = (0..56 * 56 * 3).map(pixel).collect();
+    let checkerboard = |k: usize| if (k / 28 / 4 + k % 28 / 4).is_multiple_of(2) { 1.0 } else { -1.0 };
+    let half = |k: usize| if k / 28 < 14 { 1.0 } else { -1.0 };
+    let views: Vec<f32> = (0..784).map(checkerboard).chain((0..784).map(half)).collect();
+    let (mut memory, mut found) = (PfnetMemory::default(), [0.0; 2]);
+    net.see(Cpu::best(), &image, 2, false, &mut memory);
+    net.weigh(Cpu::best(), 0, &views, &mut memory, &mut found);
+    for (found, expected) in found.iter().zip([1.871_469_27, 1.486_234_41]) {
+        assert!((f64::from(*found) - expected).abs() < 1e-4, "{found} instead of {expected}");
     }
 }

@@ -25,6 +25,7 @@ use crate::learn::{
 };
 use crate::optimise::{Optimiser, Report, RmsProp, Rule};
 use crate::parameters::Named;
+use crate::weights::{self, pfnet_checkpoint};
 use driftless_kernels::pfnet::PfnetPlan;
 use driftless_world::evaluation::Track;
 use driftless_world::labels::{LabelBudget, Lesson};
@@ -54,15 +55,19 @@ pub struct PfnetFilter {
 }
 
 impl PfnetFilter {
-    /// Not taught yet.
-    pub fn new(experiment: &Experiment, scales: &Scales) -> Self {
+    /// Not taught yet. Fails if there are weights to begin with that do not fit.
+    pub fn new(experiment: &Experiment, scales: &Scales) -> Result<Self> {
         let settings = &experiment.house;
         let [image_channels, _, _] = scales.pixels.shape();
         let plan = PfnetPlan { map_channels: settings.map_mode().channels(), image_channels };
-        let network = Network::new(plan, &mut Random::stream(experiment.seed, 0));
+        let mut network = Network::new(plan, &mut Random::stream(experiment.seed, 0));
+        if !settings.weights.as_os_str().is_empty() {
+            let imported = weights::read(&settings.weights, pfnet_checkpoint::KIND);
+            network.set(&imported.or_else(|_| weights::read(&settings.weights, weights::WEIGHTS))?)?;
+        }
         let optimiser = fresh(settings);
         let (experiment, scales) = (experiment.clone(), scales.clone());
-        Self { experiment, scales, network, optimiser, pool: Pool::default() }
+        Ok(Self { experiment, scales, network, optimiser, pool: Pool::default() })
     }
 
     fn settings(&self) -> &HouseSettings {

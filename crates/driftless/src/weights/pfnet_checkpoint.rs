@@ -6,6 +6,7 @@
 use crate::error::{Error, Result};
 use crate::parameters::Named;
 use burn::tensor::DType;
+use driftless_kernels::pfnet::PfnetPlan;
 use driftless_world::files::tensor_bundle::{Entry, TensorBundle};
 use std::path::{Path, PathBuf};
 
@@ -18,53 +19,8 @@ pub const OBSERVATION_CHANNELS: [usize; 3] = [1, 3, 4];
 
 /// What all names begin with in the checkpoint.
 const SCOPE: &str = "rnn/";
-/// In a shape: as many as the maps or the images have.
-const CHANNELS: usize = 0;
 const FIRST_OF_MAPS: &str = "map/l1_conv3/kernel";
 const FIRST_OF_IMAGES: &str = "observation/l1_conv3/kernel";
-
-/// Names without scope and shapes, in the order of the file.
-#[rustfmt::skip]
-const TENSORS: [(&str, &[usize]); 38] = [
-    ("joint/fc1/bias", &[1]),
-    ("joint/fc1/kernel", &[400, 1]),
-    ("joint/l1_conv3/bias", &[12, 12, 8]),
-    ("joint/l1_conv3/kernel", &[144, 216, 8]),
-    ("joint/l1_conv5/bias", &[12, 12, 8]),
-    ("joint/l1_conv5/kernel", &[144, 600, 8]),
-    ("map/LayerNorm/beta", &[64]),
-    ("map/LayerNorm/gamma", &[64]),
-    ("map/LayerNorm_1/beta", &[8]),
-    ("map/LayerNorm_1/gamma", &[8]),
-    ("map/l1_conv3/bias", &[24]),
-    ("map/l1_conv3/kernel", &[3, 3, CHANNELS, 24]),
-    ("map/l1_conv5/bias", &[16]),
-    ("map/l1_conv5/kernel", &[5, 5, CHANNELS, 16]),
-    ("map/l1_conv7/bias", &[8]),
-    ("map/l1_conv7/kernel", &[7, 7, CHANNELS, 8]),
-    ("map/l1_conv7_d2/bias", &[8]),
-    ("map/l1_conv7_d2/kernel", &[7, 7, CHANNELS, 8]),
-    ("map/l1_conv7_d3/bias", &[8]),
-    ("map/l1_conv7_d3/kernel", &[7, 7, CHANNELS, 8]),
-    ("map/l2_conv3/bias", &[4]),
-    ("map/l2_conv3/kernel", &[3, 3, 64, 4]),
-    ("map/l2_conv5/bias", &[4]),
-    ("map/l2_conv5/kernel", &[5, 5, 64, 4]),
-    ("observation/LayerNorm/beta", &[384]),
-    ("observation/LayerNorm/gamma", &[384]),
-    ("observation/LayerNorm_1/beta", &[16]),
-    ("observation/LayerNorm_1/gamma", &[16]),
-    ("observation/l1_conv3/bias", &[128]),
-    ("observation/l1_conv3/kernel", &[3, 3, CHANNELS, 128]),
-    ("observation/l1_conv5/bias", &[128]),
-    ("observation/l1_conv5/kernel", &[5, 5, CHANNELS, 128]),
-    ("observation/l1_conv5_d2/bias", &[64]),
-    ("observation/l1_conv5_d2/kernel", &[5, 5, CHANNELS, 64]),
-    ("observation/l1_conv5_d4/bias", &[64]),
-    ("observation/l1_conv5_d4/kernel", &[5, 5, CHANNELS, 64]),
-    ("observation/l2_conv3/bias", &[16]),
-    ("observation/l2_conv3/kernel", &[3, 3, 384, 16]),
-];
 
 /// The network's weights, and what else there was.
 #[derive(Clone, Debug)]
@@ -81,12 +37,13 @@ pub struct Imported {
 
 /// Names and shapes of the network for maps and images of so many channels, as in [`Imported::tensors`].
 pub fn names_and_shapes(map_channels: usize, observation_channels: usize) -> Vec<(String, Vec<usize>)> {
-    let shaped = |&(name, shape): &(&str, &[usize])| {
-        let channels = if name.starts_with("map/") { map_channels } else { observation_channels };
-        let side = |&side: &usize| if side == CHANNELS { channels } else { side };
-        (name.replace('/', "."), shape.iter().map(side).collect())
-    };
-    TENSORS.iter().map(shaped).collect()
+    let plan = PfnetPlan { map_channels, image_channels: observation_channels };
+    plan.tensors().into_iter().map(|tensor| (tensor.name, tensor.shape)).collect()
+}
+
+/// A tensor's name in the checkpoint, without scope. No name of the network's has a dot of its own.
+fn in_checkpoint(name: &str) -> String {
+    name.replace('.', "/")
 }
 
 /// Reads the checkpoint whose files are `PREFIX.index` and `PREFIX.data-00000-of-00001`. `prefix` may be the
@@ -97,9 +54,10 @@ pub fn import(prefix: impl AsRef<Path>) -> Result<Imported> {
     let observation_channels = checkpoint.channels(FIRST_OF_IMAGES, &OBSERVATION_CHANNELS)?;
     let wanted = names_and_shapes(map_channels, observation_channels);
     // All shapes are compared before the first number is read.
-    let entries = TENSORS.iter().zip(&wanted).map(|((name, _), (_, shape))| checkpoint.shaped(name, shape));
+    let entries = wanted.iter().map(|(name, shape)| checkpoint.shaped(&in_checkpoint(name), shape));
     let entries = entries.collect::<Result<Vec<_>>>()?;
-    let left_out = checkpoint.left_out()?;
+    let names: Vec<String> = wanted.iter().map(|(name, _)| in_checkpoint(name)).collect();
+    let left_out = checkpoint.left_out(&names)?;
     let read = |((name, shape), entry): ((String, Vec<usize>), &Entry)| {
         Ok(Named { name, shape, precision: DType::F32, values: checkpoint.finite(entry)? })
     };
@@ -149,17 +107,18 @@ impl Checkpoint {
 
     /// Names that are not the network's. One inside the network's scopes that belongs to no known tensor is of
     /// a network that we do not know, whose results would be wrong without it.
-    fn left_out(&self) -> Result<Vec<String>> {
+    fn left_out(&self, known: &[String]) -> Result<Vec<String>> {
         let mut others = Vec::new();
         for Entry { name, .. } in self.bundle.entries() {
             let within = name.strip_prefix(SCOPE).unwrap_or("");
-            if TENSORS.iter().any(|(known, _)| *known == within) {
+            if known.iter().any(|known| known == within) {
                 continue;
             }
-            let of_known =
-                |(known, _): &(&str, _)| within.strip_prefix(known).is_some_and(|rest| rest.starts_with('/'));
+            let of_known = |known: &String| {
+                within.strip_prefix(known.as_str()).is_some_and(|rest| rest.starts_with('/'))
+            };
             let in_scope = ["joint/", "map/", "observation/"].iter().any(|scope| within.starts_with(scope));
-            if in_scope && !TENSORS.iter().any(of_known) {
+            if in_scope && !known.iter().any(of_known) {
                 return Err(
                     self.wrong(within, "is not of PF-net's network; the checkpoint is of another".into())
                 );

@@ -9,6 +9,7 @@ use driftless_kernels::pfnet::Geometry;
 use driftless_world::files::pfnet::HouseObservation;
 use driftless_world::files::pfnet::network::MapMode;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// Which images are seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,6 +80,10 @@ pub enum Likelihood {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct HouseSettings {
+    /// Weights to begin with, a file that `driftless import pfnet-checkpoint` or an earlier run wrote; first weights
+    /// are drawn if it is empty.
+    #[serde(skip_serializing_if = "is_default")]
+    pub weights: PathBuf,
     /// Which images are seen.
     pub images: SeenImages,
     /// Which maps are seen.
@@ -127,6 +132,7 @@ impl Default for HouseSettings {
     /// The paper's numbers, with PF-net's where it has none.
     fn default() -> Self {
         Self {
+            weights: PathBuf::new(),
             images: SeenImages::Rgb,
             maps: SeenMaps::Wall,
             geometry: ViewGeometry::Rigid,
