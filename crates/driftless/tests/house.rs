@@ -171,6 +171,9 @@ fn weights_to_begin_with() {
     experiment.house.images = SeenImages::Depth;
     let scales = Scales::measure(&set(SeenImages::Depth, 0.5)).unwrap();
     let problem = build(&experiment, &scales).err().unwrap().to_string();
-    assert!(problem.contains("observation.l1_conv3.kernel") && problem.contains("[3, 3, 1, 128]"), "{problem}");
+    assert!(
+        problem.contains("observation.l1_conv3.kernel") && problem.contains("[3, 3, 1, 128]"),
+        "{problem}"
+    );
     std::fs::remove_file(path).unwrap();
 }

@@ -118,3 +118,74 @@ pub(super) fn choose<'a>(
     };
     Some((excerpt, begin))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::{FRAC_PI_2, PI};
+
+    /// A quarter turn while driving on, and straight on: ahead is +x, then +y.
+    fn walk(labelled: &[usize]) -> (Walk, Vec<State>) {
+        let actions = vec![[9.0; 3], [50.0, 0.0, FRAC_PI_2], [100.0, 10.0, 0.0], [0.0, 0.0, PI]];
+        let truth = vec![
+            [10.0, 20.0, 0.0],
+            [60.0, 20.0, FRAC_PI_2],
+            [50.0, 120.0, FRAC_PI_2],
+            [50.0, 120.0, -FRAC_PI_2],
+        ];
+        let label = |(t, pose): (usize, &State)| labelled.contains(&t).then_some(*pose);
+        let labels = truth.iter().enumerate().map(label).collect();
+        (Walk::bare(actions, labels), truth)
+    }
+
+    #[test]
+    fn odometry_leads_from_any_step_to_any_other() {
+        let (walk, truth) = walk(&[]);
+        for from in 0..4 {
+            for to in 0..4 {
+                let found = carried(&walk, truth[from], from, to);
+                assert!(apart(found, truth[to]) < 1e-20, "{from} {to}: {found:?}");
+            }
+        }
+    }
+
+    /// The label of the last step is 3 cm and 4 cm off after two steps: 0.0025 m², half of it a step.
+    #[test]
+    fn what_odometry_errs_is_measured_between_labels() {
+        let (mut walk, truth) = walk(&[1, 3]);
+        assert!(odometry_error(std::slice::from_ref(&walk)) < 1e-20);
+        walk.labels[3] = Some([truth[3][0] + 1.5, truth[3][1] - 2.0, truth[3][2]]);
+        let found = odometry_error(std::slice::from_ref(&walk));
+        assert!((found - 0.00125).abs() < 1e-9, "{found}");
+        assert_eq!(odometry_error(&[]), 0.0);
+        // One step from a label: 0.00125 of 0.01 m².
+        let weights: Vec<f64> = bridge(&walk, found).iter().flatten().map(|mark| mark.weight).collect();
+        let expected = 1.0 / 1.125;
+        assert!(
+            weights.iter().zip([expected, 1.0, expected, 1.0]).all(|(a, b)| (a - b).abs() < 1e-9),
+            "{weights:?}"
+        );
+    }
+
+    #[test]
+    fn blocks_are_chosen_near_labels() {
+        let (some, truth) = walk(&[2]);
+        let marks = bridge(&some, 0.0);
+        assert!(marks.iter().zip(&truth).all(|(mark, pose)| apart(mark.unwrap().pose, *pose) < 1e-20));
+        let mut random = Random::new(1);
+        let (mut twin, mut semi) = ([false; 3], [false; 3]);
+        for _ in 0..200 {
+            let (excerpt, begin) = choose(&some, &marks, 2, false, &mut random).unwrap();
+            assert_eq!(excerpt.weight(), 1.0, "the label alone");
+            assert!(apart(begin, truth[excerpt.from]) < 1e-20);
+            twin[excerpt.from] = true;
+            let (excerpt, _) = choose(&some, &marks, 2, true, &mut random).unwrap();
+            assert_eq!(excerpt.weight(), 2.0, "both steps");
+            semi[excerpt.from] = true;
+        }
+        assert_eq!((twin, semi), ([false, true, true], [true; 3]));
+        let (none, _) = walk(&[]);
+        assert!(choose(&none, &bridge(&none, 0.0), 2, true, &mut random).is_none());
+        assert!(choose(&some, &marks, 5, true, &mut random).is_none(), "too short");
+    }
+}

@@ -94,3 +94,21 @@ pub(super) fn in_pixels(start: Start) -> Start {
         other => other,
     }
 }
+
+#[cfg(test)]
+impl Walk {
+    /// Motions and labels alone, in an empty house.
+    pub(super) fn bare(actions: Vec<State>, labels: Vec<Option<State>>) -> Self {
+        let nothing = |channels| Images { height: 0, width: 0, channels, pixels: Pixels::Floats(Vec::new()) };
+        let maps = HouseMaps {
+            width: 0,
+            height: 0,
+            wall: Vec::new(),
+            door: Vec::new(),
+            room_type: Vec::new(),
+            room_id: Vec::new(),
+        };
+        let (images, map) = (Vec::new(), nothing(1));
+        Self { images, actions, labels, start: Start::House, maps: Arc::new(maps), map }
+    }
+}
