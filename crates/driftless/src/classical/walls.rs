@@ -30,7 +30,7 @@ impl Walls {
     /// The first wall from a point in pixels along a direction of length 1: its distance if that is not
     /// above `most`. Where the map ends there is nothing to see; from inside a wall it is 0.
     ///
-    /// It goes in leaps where there is room, else from pixel to pixel: exact but for [`NUDGE`].
+    /// It goes in leaps where there is room, else from pixel to pixel: exact but for a nudge of a millionth of a pixel.
     pub fn range(&self, [x, y]: [f64; 2], [dx, dy]: [f64; 2], most: f64) -> Option<f64> {
         let mut distance = 0.0;
         while distance <= most {
