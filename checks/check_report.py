@@ -158,7 +158,7 @@ def check_panels(browser: Browser, one_share: bool) -> None:
     tall = browser.evaluate("[...document.querySelectorAll('[data-figure] > :first-child')]"
                             ".filter(f => !f.closest('details')).every(f => f.getBoundingClientRect().height > 150)")
     require(tall, "a figure has no height")
-    require(browser.evaluate("document.querySelectorAll('table').length") == 3, "there are not three tables")
+    require(browser.evaluate("document.querySelectorAll('table').length") == 4, "there are not four tables")
     nameless = browser.evaluate("[...document.querySelectorAll('img,svg,canvas,button,select,input')].filter(e =>"
                                 " !(e.alt || e.getAttribute('aria-label') || e.closest('label'))).length")
     require(nameless == 0, f"{nameless} elements have no name for screen readers")

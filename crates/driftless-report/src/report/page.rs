@@ -27,7 +27,7 @@ pub(super) fn html(runs: &[&Run], comparison: &Comparison, chapters: &[Chapter],
     for table in tables.iter().filter(|table| !table.is_empty()) {
         body.push_str(&table.to_html());
     }
-    body.push_str("<p class=\"files\">The same as files: accuracy.csv, belief.csv, runs.csv, and each as .md.</p></section>\n");
+    body.push_str("<p class=\"files\">The same as files: accuracy.csv, overall.csv, belief.csv, runs.csv, and each as .md.</p></section>\n");
     body.push_str(&settings(runs));
     body.push_str(&missing(runs));
     body.push_str("</main>\n<footer>Made by Driftless. This page needs no network; the same runs give the same bytes.</footer>\n");
