@@ -74,7 +74,7 @@ fn taken_up_exactly() {
     }
 }
 
-/// The supervised twin does not look at images of unlabelled blocks; the semi-supervised filter does.
+/// Every loss and every estimate is a number, and the same seed gives the same track.
 #[test]
 fn reports_and_tracks_are_finite() {
     for method in [MethodName::Sdpf, MethodName::Dpf, MethodName::Lstm] {

@@ -217,8 +217,7 @@ impl Method for PfnetFilter {
     }
 
     fn memory(&self) -> Vec<Named> {
-        let state = self.optimiser.state().into_iter();
-        state.map(|part| Named { name: format!("{PREFIX}{}", part.name), ..part }).collect()
+        optimiser_memory(&self.optimiser)
     }
 
     fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
@@ -226,6 +225,12 @@ impl Method for PfnetFilter {
         self.optimiser = fresh(self.settings()).with_state(&optimiser_state(memory));
         Ok(())
     }
+}
+
+/// An optimiser's state as a part of a method's memory.
+fn optimiser_memory(optimiser: &Optimiser) -> Vec<Named> {
+    let state = optimiser.state().into_iter();
+    state.map(|part| Named { name: format!("{PREFIX}{}", part.name), ..part }).collect()
 }
 
 /// The optimiser's part of a method's memory.

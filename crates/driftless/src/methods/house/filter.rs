@@ -7,6 +7,7 @@ use super::walk::{PIXELS_PER_UNIT, Walk};
 use crate::error::Result;
 use crate::learn::HouseSettings;
 use crate::methods::cloud::Cloud;
+use crate::resample::choose_by_markers;
 use driftless_kernels::Cpu;
 use driftless_kernels::pfnet::PfnetMemory;
 use driftless_world::random::Random;
@@ -83,17 +84,10 @@ fn reweight(weights: &mut [f64], said: &[f32]) -> f64 {
 
 /// Systematic: the k-th of N particles comes from where the sum of weights passes (u + k) / N.
 fn resample(cloud: &mut Cloud, u: f64) {
-    let count = cloud.poses.len();
-    let (mut parent, mut sum) = (0, cloud.weights[0]);
-    let mut child = |k: usize| {
-        let place = (u + k as f64) / count as f64;
-        while sum < place && parent + 1 < count {
-            parent += 1;
-            sum += cloud.weights[parent];
-        }
-        cloud.poses[parent]
-    };
-    cloud.poses = (0..count).map(&mut child).collect();
+    let (count, mut parents) = (cloud.poses.len(), Vec::new());
+    let markers = (0..count).map(|k| (u + k as f64) / count as f64);
+    choose_by_markers(&cloud.weights, markers, &mut Vec::new(), &mut parents);
+    cloud.poses = parents.into_iter().map(|parent| cloud.poses[parent]).collect();
     cloud.weights.fill(1.0 / count as f64);
 }
 
@@ -120,7 +114,7 @@ mod tests {
     /// Each particle has as many children as its weight says, but for less than one.
     #[test]
     fn children_by_weight() {
-        let weights = vec![0.05, 0.0, 0.5, 0.15, 0.3];
+        let weights = vec![0.0, 0.05, 0.5, 0.15, 0.3];
         for u in [0.0, 0.3, 0.999_999] {
             let poses = (0..5).map(|k| [f64::from(k), 0.0, 0.0]).collect();
             let mut cloud = Cloud { poses, weights: weights.clone() };
@@ -128,6 +122,7 @@ mod tests {
             for (k, weight) in weights.iter().enumerate() {
                 let children = cloud.poses.iter().filter(|pose| pose[0] == k as f64).count() as f64;
                 assert!((children - 5.0 * weight).abs() < 1.0, "{k}: {children}");
+                assert!(*weight > 0.0 || children == 0.0, "a child without a parent's weight");
             }
         }
     }

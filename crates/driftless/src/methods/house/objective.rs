@@ -10,11 +10,12 @@
 //! L = -λ₁ Σ_known log Σ w exp(-½ (|0.02 (x - x*)|² / h² + wrap(θ - θ*)² / k²)): how dense the belief is at the truth.
 //! Q = Σ_i w_T(i) Σ_t (log p(s_t | s_{t-1}) + log l_t(i)), over each particle's own past.
 
+use crate::resample::choose_by_markers;
 use driftless_world::files::pfnet::METRES_PER_PIXEL;
 use driftless_world::pose::wrap;
 
 /// What a squared radian counts beside a squared metre: PF-net's.
-const HEADING: f64 = 0.36;
+pub(super) const HEADING: f64 = 0.36;
 /// The least weight of which a logarithm is taken.
 const LEAST: f64 = 1e-300;
 
@@ -119,15 +120,8 @@ impl Block {
         let (softness, count) = (self.terms.softness, weighted.len());
         let shares: Vec<f64> =
             weighted.iter().map(|w| softness * w + (1.0 - softness) / count as f64).collect();
-        let ends: Vec<f64> = shares
-            .iter()
-            .scan(0.0, |sum, share| {
-                *sum += share;
-                Some(*sum)
-            })
-            .collect();
-        let ancestor = |u: &f64| ends.partition_point(|end| *end <= *u * ends[count - 1]).min(count - 1);
-        let ancestors: Vec<usize> = uniforms[..count].iter().map(ancestor).collect();
+        let mut ancestors = Vec::new();
+        choose_by_markers(&shares, uniforms[..count].iter().copied(), &mut Vec::new(), &mut ancestors);
         self.log_weights = ancestors.iter().map(|&i| (weighted[i].max(LEAST) / shares[i]).ln()).collect();
         if softness >= 1.0 {
             self.log_weights.fill(0.0);

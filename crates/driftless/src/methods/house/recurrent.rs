@@ -10,7 +10,7 @@ mod rollout;
 
 use super::super::updates::{Figures, Tally, epoch_seed};
 use super::network::Network;
-use super::{PREFIX, told};
+use super::told;
 use crate::error::{Error, Result};
 use crate::learn::{EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
 use crate::optimise::{Optimiser, Report};
@@ -135,8 +135,7 @@ impl Method for HouseLstm {
     }
 
     fn memory(&self) -> Vec<Named> {
-        let state = self.optimiser.state().into_iter();
-        state.map(|part| Named { name: format!("{PREFIX}{}", part.name), ..part }).collect()
+        super::optimiser_memory(&self.optimiser)
     }
 
     fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {

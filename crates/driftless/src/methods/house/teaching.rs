@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use std::sync::Mutex;
 
 /// Parts of a batch, at most, whose gradients are added in order.
-const PARTS: usize = 8;
+pub(super) const PARTS: usize = 8;
 
 /// A belief between two blocks.
 pub(super) struct Carried {

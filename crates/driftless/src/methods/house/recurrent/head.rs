@@ -1,6 +1,7 @@
 //! What follows the branches: a layer, LSTM units, and the correction of a pose.
 
 use crate::baseline::Lstm;
+use crate::methods::house::objective::HEADING;
 use crate::nets::{Activation, Dense};
 use crate::parameters::Init;
 use crate::space::Space;
@@ -13,8 +14,6 @@ const SEEN: usize = 128;
 pub(super) const UNITS: usize = 256;
 /// How much smaller than others the last weights begin: the first corrections should be small.
 const MODEST: f64 = 0.1;
-/// What a squared radian counts beside a squared metre.
-const HEADING: f64 = 0.36;
 
 /// The layers.
 #[derive(Module, Debug)]

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::learn::HouseSettings;
 use crate::methods::house::network::Network;
 use crate::methods::house::particles::first;
+use crate::methods::house::teaching::PARTS;
 use crate::methods::house::walk::Walk;
 use crate::parameters::{self, Init, Named};
 use burn::tensor::{DType, Device, Tensor, TensorData};
@@ -152,7 +153,6 @@ fn describe(
 
 /// The derivatives by the branches' weights, given those by all descriptions, step by step; added walk by walk.
 fn back(network: &Network, pulls: &[Vec<f32>], memories: &mut [PfnetMemory]) -> PfnetGradient {
-    const PARTS: usize = 8;
     let size = memories.len().div_ceil(PARTS).max(1);
     let part = |(number, memories): (usize, &mut [PfnetMemory])| {
         let mut sum = PfnetGradient::default();
