@@ -153,6 +153,7 @@ impl PfnetFilter {
         let Sums { error, judged, known, pseudo, effective } = sums;
         let loss = terms.known * judged - terms.pseudo * pseudo + settings.l2 * self.network.half_square();
         let gradients = self.network.gradients(&gradient, settings.l2);
+        self.pool.give_back(gradient);
         let optimiser = &mut self.optimiser;
         let report = self.network.change(|values| optimiser.step_on(values, loss, gradients));
         let count = excerpts.len() as f64;
@@ -209,6 +210,10 @@ impl Method for PfnetFilter {
             )?;
             Ok(recorder.track())
         };
+        // Few particles are not worth sharing: threads take whole episodes then.
+        if how.particles <= filter::TOGETHER {
+            return episodes.par_iter().enumerate().map(one).collect();
+        }
         episodes.iter().enumerate().map(one).collect()
     }
 

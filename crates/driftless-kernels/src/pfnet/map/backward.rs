@@ -24,7 +24,8 @@ impl MapGradient {
         net.first.reset(&mut self.first);
         self.first_norm = Norm::new(VIEWS);
         self.second_norm = Norm::new(MAP_FEATURES);
-        self.second = vec![0.0; rows_back().count() * VIEWS];
+        self.second.clear();
+        self.second.resize(rows_back().count() * VIEWS, 0.0);
         self.second_bias = vec![0.0; MAP_FEATURES];
     }
 }

@@ -20,17 +20,16 @@ pub struct PfnetGradient {
 }
 
 impl PfnetGradient {
-    /// Zeros for all weights of a network.
+    /// Zeros for all weights of a network; memory it has already is used again.
     pub fn reset(&mut self, net: &PfnetNet) {
         self.map.reset(&net.map);
         self.observation.reset(&net.observation);
-        self.joint = JointGradient {
-            of_map: vec![0.0; net.joint.of_map.len()],
-            of_image: vec![0.0; net.joint.of_image.len()],
-            bias: vec![0.0; ALL_PLACES * OUTPUTS],
-            last: vec![0.0; LAST],
-            last_bias: 0.0,
-        };
+        let JointGradient { of_map, of_image, bias, last, last_bias } = &mut self.joint;
+        zeros(of_map, net.joint.of_map.len());
+        zeros(of_image, net.joint.of_image.len());
+        zeros(bias, ALL_PLACES * OUTPUTS);
+        zeros(last, LAST);
+        *last_bias = 0.0;
     }
 
     /// Adds those of other trajectories.
@@ -72,6 +71,12 @@ impl PfnetGradient {
         all.extend([&joint.of_map, &joint.of_image, &joint.bias, &joint.last]);
         all
     }
+}
+
+/// As many zeros.
+fn zeros(numbers: &mut Vec<f32>, count: usize) {
+    numbers.clear();
+    numbers.resize(count, 0.0);
 }
 
 /// Tensors being filled, by name.

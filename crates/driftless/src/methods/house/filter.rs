@@ -14,7 +14,7 @@ use driftless_world::random::Random;
 use rayon::prelude::*;
 
 /// Particles that a thread looks at together: two rows of lanes.
-const TOGETHER: usize = 32;
+pub(super) const TOGETHER: usize = 32;
 
 /// Follows a walk; `show` is given each belief, in the experiment's units, and the log evidence of what was seen.
 pub(super) fn follow(

@@ -38,18 +38,33 @@ pub(super) struct Sums {
     pub(super) effective: f64,
 }
 
-/// Memories that threads take and give back.
+/// Memories and gradients that threads take and give back: fresh pages would cost a tenth of an update.
 #[derive(Default)]
-pub(super) struct Pool(Mutex<Vec<PfnetMemory>>);
+pub(super) struct Pool {
+    memories: Mutex<Vec<PfnetMemory>>,
+    gradients: Mutex<Vec<PfnetGradient>>,
+}
 
 impl Pool {
-    /// Works with one of them.
+    /// Works with one of the memories.
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut PfnetMemory) -> T) -> T {
-        let taken = self.0.lock().expect("no thread panicked").pop();
+        let taken = self.memories.lock().expect("no thread panicked").pop();
         let mut memory = taken.unwrap_or_default();
         let result = work(&mut memory);
-        self.0.lock().expect("no thread panicked").push(memory);
+        self.memories.lock().expect("no thread panicked").push(memory);
         result
+    }
+
+    /// Zeros for all weights.
+    fn gradient(&self, network: &Network) -> PfnetGradient {
+        let mut gradient = self.gradients.lock().expect("no thread panicked").pop().unwrap_or_default();
+        gradient.reset(network.net());
+        gradient
+    }
+
+    /// Takes back a gradient that was used.
+    pub(super) fn give_back(&self, gradient: PfnetGradient) {
+        self.gradients.lock().expect("no thread panicked").push(gradient);
     }
 }
 
@@ -71,8 +86,7 @@ pub(super) fn block(
 ) -> (Sums, PfnetGradient) {
     let size = excerpts.len().div_ceil(PARTS).max(1);
     let part = |(excerpts, carried): (&[Excerpt], &mut [Carried])| {
-        let mut gradient = PfnetGradient::default();
-        gradient.reset(network.net());
+        let mut gradient = pool.gradient(network);
         let mut sums = Sums::default();
         pool.with(|memory| {
             for (excerpt, carried) in excerpts.iter().zip(carried) {
@@ -88,6 +102,7 @@ pub(super) fn block(
     for (part, other) in parts {
         sums.add(part);
         gradient.add(&other);
+        pool.give_back(other);
     }
     (sums, gradient)
 }
