@@ -86,7 +86,8 @@ pub fn compare(cells: &[Cell], worlds: &[World], out: &Path) -> Result<()> {
     let place = |cell: &Cell| out.join("runs").join(cell.name());
     let is_done = |cell: &&Cell| place(cell).join("evaluation.json").is_file();
     let mut left: f64 = cells.iter().filter(|cell| !is_done(cell)).map(Cell::seconds).sum();
-    let (started, mut done) = (Instant::now(), 0.0);
+    // Seconds that runs took, and those that were planned for them.
+    let (mut took, mut planned) = (0.0, 0.0);
     for (number, cell) in cells.iter().enumerate() {
         let heading = format!("[{}/{}] {}", number + 1, cells.len(), cell.name());
         if is_done(&cell) {
@@ -95,11 +96,16 @@ pub fn compare(cells: &[Cell], worlds: &[World], out: &Path) -> Result<()> {
             continue;
         }
         // This machine against the one the estimates come from, once something is known of it.
-        let pace = if done > 0.0 { started.elapsed().as_secs_f64() / done } else { 1.0 };
+        let pace = if planned > 0.0 { took / planned } else { 1.0 };
         complain(&format!("\n{heading}; about {} left in all", duration(pace * left)));
         let world = worlds.iter().find(|world| world.name == cell.world).context("a cell has a world")?;
+        let started = Instant::now();
         settle(cell, world, &place(cell))?;
-        (left, done) = (left - cell.seconds(), done + cell.seconds());
+        left -= cell.seconds();
+        // What is not taught takes seconds, and says nothing of the others.
+        if cell.is_taught() {
+            (took, planned) = (took + started.elapsed().as_secs_f64(), planned + cell.seconds());
+        }
     }
     let folders: Vec<PathBuf> = cells.iter().map(place).collect();
     let page = out.join("report");

@@ -1,6 +1,7 @@
 //! The report on a set of runs: one self-contained web page, and its figures and tables as files.
 
 mod group;
+mod headline;
 mod page;
 mod panels;
 mod player;

@@ -44,6 +44,8 @@ pub const HOUSE_RECIPES: [Recipe; 6] = [
     recipe("sdpf-paper", 2, 900.0, false),
 ];
 
+/// Those that learn nothing.
+const UNTAUGHT: [&str; 2] = ["odometry", "classical"];
 /// The share of the paper's main figures.
 const PAPER_SHARE: f64 = 0.1;
 const SHARES: [f64; 5] = [0.05, 0.1, 0.25, 0.5, 1.0];
@@ -92,6 +94,11 @@ impl Cell {
         let Experiment { labels, seed, .. } = self.experiment;
         let percent = format!("{}pct", (1e4 * labels).round() / 100.0);
         format!("{}-{}-{percent}-seed{seed}", self.world, self.recipe.name)
+    }
+
+    /// Whether there is anything to learn.
+    pub fn is_taught(&self) -> bool {
+        !UNTAUGHT.contains(&self.recipe.name)
     }
 
     /// Seconds that training and evaluation take on the machine that the constants come from.

@@ -13,6 +13,8 @@ use driftless_world::{Error, Pose, Result};
 
 /// Most frames below the map.
 const FRAMES: usize = 8;
+/// What the colours of particles mean.
+const WEIGHTS: &str = "particles by weight";
 /// The lightest and the heaviest particle.
 const LIGHT: Rgb = [176, 205, 232];
 const HEAVY: Rgb = [8, 62, 122];
@@ -51,7 +53,7 @@ impl TrackingPicture<'_> {
         let hidden = steps.len() - shown.len();
         let frames = frames(shown, hidden)?;
         let strip = Strip::plan(&frames, inner);
-        let strip_top = view.panel.bottom + 72.0;
+        let strip_top = view.panel.bottom + 72.0 + self.second_line(&view);
         let height = strip_top + strip.height() + MARGIN - style::STRIP_GAP;
         let mut canvas = Canvas::new(view.figure_width() as usize, height.ceil() as usize, PAPER)?;
         style::TITLE.draw(&mut canvas, &self.title, [MARGIN, MARGIN + 20.0], Align::Left);
@@ -113,6 +115,17 @@ impl TrackingPicture<'_> {
         }
     }
 
+    /// How much lower the marks stand than the scale bar: a line, if the map is too narrow for both.
+    fn second_line(&self, view: &View) -> f64 {
+        let bar = legend::round_length(view) * view.pixels + LABEL.width(&self.scale_words(view)) as f64;
+        let marks = ["estimate", "truth", WEIGHTS].map(|word| LABEL.width(word) as f64 + 54.0);
+        if bar + 40.0 + marks.iter().sum::<f64>() > view.panel.width() { 32.0 } else { 0.0 }
+    }
+
+    fn scale_words(&self, view: &View) -> String {
+        format!("{} {}", legend::round_length(view), self.episode.plan.unit)
+    }
+
     /// Scale bar on the left; truth, estimate and weights on the right.
     fn draw_key(&self, canvas: &mut Canvas, view: &View) {
         let (panel, length) = (view.panel, legend::round_length(view));
@@ -120,8 +133,9 @@ impl TrackingPicture<'_> {
         let baseline = y + (CAP_HEIGHT * LABEL.scale) as f64 / 2.0;
         let width = (length * view.pixels).round();
         canvas.rectangle(Area::sized(panel.left, y - 1.0, width, 2.0), INK, 1.0);
-        let words = format!("{length} {}", self.episode.plan.unit);
-        LABEL.draw(canvas, &words, [panel.left + width + 14.0, baseline], Align::Left);
+        LABEL.draw(canvas, &self.scale_words(view), [panel.left + width + 14.0, baseline], Align::Left);
+        let lower = self.second_line(view);
+        let (y, baseline) = (y + lower, baseline + lower);
         let mut x = panel.right;
         for (word, colour) in [("estimate", estimate_colour()), ("truth", INK)] {
             LABEL.draw(canvas, word, [x, baseline], Align::Right);
@@ -132,8 +146,8 @@ impl TrackingPicture<'_> {
         if self.episode.steps.iter().all(|step| step.particles.is_empty()) {
             return;
         }
-        LABEL.draw(canvas, "particles by weight", [x, baseline], Align::Right);
-        x -= LABEL.width("particles by weight") as f64 + 16.0;
+        LABEL.draw(canvas, WEIGHTS, [x, baseline], Align::Right);
+        x -= LABEL.width(WEIGHTS) as f64 + 16.0;
         for share in [1.0, 0.66, 0.33, 0.0] {
             canvas.disc([x, y], 2.0 + 2.5 * share, weight_colour(share), 1.0);
             x -= 13.0;

@@ -35,10 +35,10 @@ pub(super) struct World<'a> {
 }
 
 impl World<'_> {
-    /// The unit of length, as the first episode says; else "units".
+    /// The unit of length, as the first run that has one says; else "units".
     pub(super) fn unit(&self) -> &str {
-        let mut episodes = self.groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.episodes);
-        episodes.next().map_or("units", |episode| &episode.plan.unit)
+        let mut about = self.groups.iter().flat_map(|group| &group.runs).filter_map(|run| run.about());
+        about.next().map_or("units", About::unit)
     }
 
     /// All label shares, ascending.
@@ -70,6 +70,12 @@ pub(super) struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
+    /// The unit of length, if all worlds have the same.
+    pub(super) fn unit(&self) -> &str {
+        let first = self.worlds.first().map_or("units", World::unit);
+        if self.worlds.iter().all(|world| world.unit() == first) { first } else { "world's unit" }
+    }
+
     pub(super) fn of(runs: &[&'a Run]) -> Self {
         let labels = labels(runs);
         let mut worlds: BTreeMap<String, BTreeMap<(String, u64), Group<'a>>> = BTreeMap::new();

@@ -1,6 +1,7 @@
 //! The web page: everything on it is inside it.
 
 use super::group::{Comparison, Group, World, percent};
+use super::headline::Headline;
 use super::panels::{last, pooled};
 use super::{Chapter, Figure, Picture, player};
 use crate::chart::{MARKERS, escape};
@@ -96,18 +97,21 @@ fn section(index: usize, chapter: &Chapter, world: &World) -> String {
 /// The figure everybody asks for first, by method.
 fn cards(world: &World) -> String {
     let Some(share) = world.main_share() else { return String::new() };
+    let headline = Headline::of(world);
     let card = |group: &Group| {
-        let figure = pooled(&last(group, |step| step.scaled_rmse))?;
-        let error =
-            figure.standard_error.map_or(String::new(), |error| format!(" <small>± {error:.2}</small>"));
+        let (figure, decimals) = (headline.figure(group)?, headline.decimals);
+        let error = figure
+            .standard_error
+            .map_or(String::new(), |error| format!(" <small>± {error:.decimals$}</small>"));
         let lost = pooled(&last(group, |step| step.lost));
         let lost = lost.map_or(String::new(), |lost| format!(", {} lost", one_decimal(lost.value)));
         Some(format!(
-            "<li class=\"dl-s{}\"><span class=\"who\">{}</span><span class=\"big\">{:.2}{error}</span>\
-             <span class=\"what\">RMSE in step sizes with {} labels{lost}</span></li>\n",
+            "<li class=\"dl-s{}\"><span class=\"who\">{}</span><span class=\"big\">{:.decimals$}{error}</span>\
+             <span class=\"what\">{}, {} labels{lost}</span></li>\n",
             group.colour % MARKERS.len(),
             escape(&group.label),
             figure.value,
+            escape(&headline.name),
             percent(share)
         ))
     };

@@ -2,6 +2,7 @@
 //! trajectory, and over the share of labels.
 
 use super::group::{Group, World, file_name, percent};
+use super::headline::Headline;
 use super::{Figure, Picture};
 use crate::chart::{BoxChart, BoxSeries, Five, LineChart, LineSeries, Point, Scale, Spread};
 use crate::path_picture::spread_steps;
@@ -45,7 +46,8 @@ fn series(group: &Group, points: Vec<Point>) -> LineSeries {
     LineSeries { name: group.label.clone(), colour: group.colour, points }
 }
 
-fn evaluations<'a>(group: &'a Group) -> impl Iterator<Item = &'a Evaluation> {
+/// Of all runs that have one.
+pub(super) fn evaluations<'a>(group: &'a Group) -> impl Iterator<Item = &'a Evaluation> {
     group.runs.iter().filter_map(|run| run.evaluation.as_ref())
 }
 
@@ -193,16 +195,16 @@ fn median_trajectory(evaluation: &Evaluation) -> Option<usize> {
     last.get(last.len().checked_sub(1)? / 2).map(|(_, index)| *index)
 }
 
-/// (d) The last error against the share of labels, for worlds with more than one share.
+/// (d) The error against the share of labels, for worlds with more than one share.
 pub(super) fn label_shares(world: &World) -> Option<Figure> {
     let shares = world.shares();
     if shares.len() < 2 {
         return None;
     }
+    let headline = Headline::of(world);
     let mut lines: Vec<LineSeries> = Vec::new();
     for group in &world.groups {
-        let figures: Vec<Measured> = last(group, |step| step.scaled_rmse);
-        let (Some(share), Some(figure)) = (group.share, pooled(&figures)) else { continue };
+        let (Some(share), Some(figure)) = (group.share, headline.figure(group)) else { continue };
         let point = Point { x: 100.0 * share, y: figure.value, spread: figure.standard_error };
         match lines.iter_mut().find(|line| line.name == group.label) {
             Some(line) => line.points.push(point),
@@ -212,16 +214,15 @@ pub(super) fn label_shares(world: &World) -> Option<Figure> {
     // On a logarithmic axis no labels at all have no place.
     let scale = if shares[0] > 0.0 { Scale::Log } else { Scale::Linear };
     let caption = format!(
-        "Error at the last step against the share of labelled training steps, {}: root of the mean squared \
-         distance in step sizes, heading included. Bars: ± one standard error, over seeds if there are several, \
-         else over trajectories.",
-        world.name
+        "Error against the share of labelled training steps, {}: {}. Bars: ± one standard error, over seeds if \
+         there are several, else over trajectories.",
+        world.name, headline.meaning
     );
     let chart = LineChart {
         title: format!("Error against the share of labels: {}", world.name),
         description: caption.clone(),
         x_name: "labelled training steps (%)".into(),
-        y_name: "RMSE at the last step (step sizes)".into(),
+        y_name: headline.name,
         x_scale: scale,
         x_labels: shares.iter().map(|share| (100.0 * share, percent(*share).replace(" %", ""))).collect(),
         spread: Spread::Bars,

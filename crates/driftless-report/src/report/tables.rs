@@ -44,6 +44,8 @@ fn mean(values: Vec<Option<f64>>) -> Option<f64> {
 
 /// How far estimates are off at the last step.
 pub(super) fn accuracy(comparison: &Comparison) -> Table {
+    let unit = comparison.unit();
+    let (positions, medians) = (format!("position RMSE ({unit})"), format!("median position error ({unit})"));
     let columns = [
         "method",
         "world",
@@ -52,8 +54,8 @@ pub(super) fn accuracy(comparison: &Comparison) -> Table {
         "trajectories",
         "RMSE (step sizes)",
         "mean distance (step sizes)",
-        "position RMSE (units)",
-        "median position error (units)",
+        &positions,
+        &medians,
         "heading RMSE (°)",
         "median heading error (°)",
         "error rate",
