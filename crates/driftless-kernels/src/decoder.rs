@@ -2,6 +2,7 @@
 //! the squared error of its images.
 
 mod backward;
+mod error;
 
 use crate::Cpu;
 use crate::dense::{Layer, LayerGradient, Rows};
@@ -162,20 +163,12 @@ impl Deconv {
         large.resize(count * self.patches.image(), 0.0);
         let group = crate::images::at_once(&self.patches);
         room.resize(group * rows * self.patches.stride(), 0.0);
-        for pixel in large.chunks_exact_mut(self.patches.pitch) {
-            pixel.iter_mut().zip(&self.bias).for_each(|(x, bias)| *x = *bias);
-        }
         let parts = small.chunks(group * rows * stride).zip(large.chunks_mut(group * self.patches.image()));
         for (small, large) in parts {
             self.layer.forward(cpu, Rows { numbers: small, stride }, small.len() / stride, room);
             let patches = room.chunks_exact(rows * self.patches.stride());
             for (image, patches) in large.chunks_exact_mut(self.patches.image()).zip(patches) {
-                self.patches.scatter(patches, image);
-            }
-        }
-        if relu {
-            for x in large {
-                *x = if *x < 0.0 { 0.0 } else { *x };
+                self.patches.scatter(cpu, patches, &self.bias, relu, image);
             }
         }
     }

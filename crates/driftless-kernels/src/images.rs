@@ -3,13 +3,13 @@
 mod backward;
 mod weights;
 
-pub(crate) use backward::close;
 pub(crate) use weights::conv_place;
 pub use weights::{ImageGradient, ImagePlan, Padding};
 
 use crate::Cpu;
 use crate::dense::{Layer, Rows};
 use crate::patches::Patches;
+use crate::pixels::interleave;
 
 /// Rows of patches that are multiplied at once, at least: fewer leave registers empty.
 const FEW_ROWS: usize = 36;
@@ -70,10 +70,7 @@ impl ImageNet {
         assert!(masks.is_none_or(|masks| masks.len() == count * self.mask()), "one mask an image");
         self.make_room(count, memory);
         let [channels, height, width] = self.plan.image;
-        let pixels = memory.levels[0].chunks_exact_mut(self.pixels());
-        for (from, to) in images.chunks_exact(self.pixels()).zip(pixels) {
-            transpose(from, channels, height * width, to);
-        }
+        interleave(cpu, images, [channels, height * width], &mut memory.levels[0]);
         for (number, (patches, layer)) in self.convs.iter().enumerate() {
             let (before, after) = memory.levels.split_at_mut(number + 1);
             convolve(cpu, patches, layer, &before[number], &mut memory.patches, &mut after[0]);
@@ -123,15 +120,10 @@ fn convolve(cpu: Cpu, patches: &Patches, layer: &Layer, from: &[f32], room: &mut
     for (from, to) in from.chunks(images).zip(to.chunks_mut(results)) {
         let count = from.len() / patches.image();
         let rows = room.chunks_exact_mut(patches.count() * stride);
-        from.chunks_exact(patches.image()).zip(rows).for_each(|(image, rows)| patches.gather(image, rows));
+        from.chunks_exact(patches.image())
+            .zip(rows)
+            .for_each(|(image, rows)| patches.gather(cpu, image, rows));
         layer.forward(cpu, Rows { numbers: room, stride }, count * patches.count(), to);
-    }
-}
-
-/// Channel after channel to pixel after pixel.
-fn transpose(from: &[f32], channels: usize, pixels: usize, to: &mut [f32]) {
-    for (p, pixel) in to.chunks_exact_mut(channels).enumerate() {
-        pixel.iter_mut().enumerate().for_each(|(c, x)| *x = from[c * pixels + p]);
     }
 }
 

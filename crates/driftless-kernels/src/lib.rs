@@ -21,7 +21,9 @@ pub mod online;
 pub mod pfnet;
 
 pub mod patches;
+mod pixels;
 pub mod recurrent;
+mod relu;
 pub mod rows;
 pub mod scan;
 #[cfg(test)]

@@ -1,6 +1,12 @@
 //! The neighbourhoods that 3x3 kernels with stride 2 see, as rows; and back.
 
-use crate::padded;
+mod assemble;
+mod lines;
+
+use crate::cpu::Work;
+use crate::{Cpu, padded};
+use assemble::Ground;
+use lines::Lines;
 
 /// Height and width of all kernels.
 pub const KERNEL: usize = 3;
@@ -47,105 +53,153 @@ impl Patches {
     }
 
     /// Copies each patch of a large image into a row, with zeros for what is outside. What pads rows stays.
-    pub fn gather(&self, image: &[f32], rows: &mut [f32]) {
-        let image = &image[..self.image()];
-        let line = KERNEL * self.channels;
-        self.each_line(|at, span| {
-            let line = &mut rows[at..at + line];
-            let Some(Span { skipped, length, start }) = span else {
-                line.fill(0.0);
-                return;
-            };
-            if length < line.len() {
-                line[..skipped].fill(0.0);
-                line[skipped + length..].fill(0.0);
-            }
-            self.gather_span(&image[start..], &mut line[skipped..skipped + length]);
-        });
+    pub fn gather(&self, cpu: Cpu, image: &[f32], rows: &mut [f32]) {
+        cpu.run(Gather { patches: *self, image: &image[..self.image()], rows });
     }
 
-    fn gather_span(&self, image: &[f32], inside: &mut [f32]) {
-        if self.channels == self.pitch {
-            // Nine numbers are copied faster than a function for many is called.
-            match <&mut [f32; 9]>::try_from(&mut *inside) {
-                Ok(nine) => nine.copy_from_slice(&image[..9]),
-                Err(_) => inside.copy_from_slice(&image[..inside.len()]),
-            }
-            return;
-        }
-        for (part, pixel) in inside.chunks_exact_mut(self.channels).zip(image.chunks(self.pitch)) {
-            part.copy_from_slice(&pixel[..self.channels]);
-        }
+    /// Adds up all patches where they were in a large image: the transpose of [`Patches::gather`], onto a bias for
+    /// each channel (zeros if there is none), cut at 0 if `relu`.
+    pub fn scatter(&self, cpu: Cpu, rows: &[f32], bias: &[f32], relu: bool, image: &mut [f32]) {
+        let ground = Ground { bias, relu };
+        cpu.run(Scatter { patches: *self, rows, ground, image: &mut image[..self.image()] });
     }
 
-    /// Adds each patch to where it was in a large image: the transpose of [`Patches::gather`].
-    pub fn scatter(&self, rows: &[f32], image: &mut [f32]) {
-        let end = self.image();
-        self.each_line(|at, span| {
-            if let Some(Span { skipped, length, start }) = span {
-                self.scatter_span(&rows[at + skipped..at + skipped + length], &mut image[start..end]);
-            }
-        });
+    /// Numbers of a kernel's row.
+    fn line(&self) -> usize {
+        KERNEL * self.channels
     }
 
-    fn scatter_span(&self, inside: &[f32], image: &mut [f32]) {
-        if self.channels == self.pitch {
-            image[..inside.len()].iter_mut().zip(inside).for_each(|(sum, x)| *sum += x);
-            return;
-        }
-        for (part, pixel) in inside.chunks_exact(self.channels).zip(image.chunks_mut(self.pitch)) {
-            pixel.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
-        }
-    }
-
-    /// Each row of the kernel at each place: where it begins among the patches, and what of it lies inside the image.
+    /// Each row of the kernel at all places, in runs of places beside each other that see alike.
     #[inline(always)]
-    fn each_line(&self, mut visit: impl FnMut(usize, Option<Span>)) {
-        let (stride, [height, width]) = (self.stride(), self.large);
-        let (line, columns) = (KERNEL * self.channels, self.small[1]);
+    fn runs(&self) -> impl Iterator<Item = Run> + use<> {
+        let (patches, columns) = (*self, self.small[1]);
         // Between these columns nothing is outside, and nothing needs to be asked.
         let lowest = self.before[1].div_ceil(STRIDE).min(columns);
-        let room = (width + self.before[1]).checked_sub(KERNEL);
+        let room = (self.large[1] + self.before[1]).checked_sub(KERNEL);
         let highest = room.map_or(0, |room| room / STRIDE + 1).clamp(lowest, columns);
-        for place in 0..self.small[0] {
-            for u in 0..KERNEL {
-                let first = place * columns * stride + u * line;
-                let row = (STRIDE * place + u).checked_sub(self.before[0]).filter(|&row| row < height);
-                let Some(row) = row.map(|row| row * width) else {
-                    (0..columns).for_each(|column| visit(first + column * stride, None));
-                    continue;
-                };
-                for column in (0..lowest).chain(highest..columns) {
-                    visit(first + column * stride, self.span(row, STRIDE * column));
-                }
-                for column in lowest..highest {
-                    let start = (row + STRIDE * column - self.before[1]) * self.pitch;
-                    visit(first + column * stride, Some(Span { skipped: 0, length: line, start }));
-                }
+        let (mut line, mut column) = (0, 0);
+        std::iter::from_fn(move || {
+            if column == columns {
+                (line, column) = (line + 1, 0);
             }
-        }
+            if line == patches.small[0] * KERNEL {
+                return None;
+            }
+            let run = patches.run(line, column, lowest..highest);
+            column += run.count;
+            Some(run)
+        })
+    }
+
+    /// The run of a line, which is a row of places and one of the kernel's, that begins at a column.
+    #[inline(always)]
+    fn run(&self, line: usize, column: usize, inner: std::ops::Range<usize>) -> Run {
+        let (place, u, columns) = (line / KERNEL, line % KERNEL, self.small[1]);
+        let row = (STRIDE * place + u).checked_sub(self.before[0]).filter(|&row| row < self.large[0]);
+        let alike = if row.is_some() { inner } else { 0..columns };
+        let count = if column == alike.start { alike.len().max(1) } else { 1 };
+        let at = (place * columns + column) * self.stride() + u * self.line();
+        let seen = row.and_then(|row| self.seen(row * self.large[1], STRIDE * column));
+        Run { at, count, seen }
     }
 
     /// Of a row of the image that begins at a pixel, what a kernel sees that begins at a column before the padding.
     #[inline(always)]
-    fn span(&self, row: usize, column: usize) -> Option<Span> {
-        let (c, before, width) = (self.channels, self.before[1], self.large[1]);
+    fn seen(&self, row: usize, column: usize) -> Option<Seen> {
+        let (before, width) = (self.before[1], self.large[1]);
         let skipped = before.saturating_sub(column).min(KERNEL);
         let first = (column + skipped).checked_sub(before)?;
-        let count = (KERNEL - skipped).min(width.checked_sub(first)?);
-        (count > 0).then_some(Span {
-            skipped: skipped * c,
-            length: count * c,
-            start: (row + first) * self.pitch,
-        })
+        let pixels = (KERNEL - skipped).min(width.checked_sub(first)?);
+        (pixels > 0).then_some(Seen { skipped, pixels, start: (row + first) * self.pitch })
     }
 }
 
-/// A part of a row of a kernel: so many of its numbers are before the image, so many in it, from there on.
-struct Span {
+/// A row of the kernel at some places beside each other.
+#[derive(Clone, Copy)]
+struct Run {
+    /// Where the first begins among the patches; the others follow in the next ones.
+    at: usize,
+    count: usize,
+    /// What lies inside the image, if anything does.
+    seen: Option<Seen>,
+}
+
+/// So many of its pixels are before the image, so many in it, from there on.
+#[derive(Clone, Copy)]
+struct Seen {
     skipped: usize,
-    length: usize,
+    pixels: usize,
     start: usize,
+}
+
+struct Gather<'a> {
+    patches: Patches,
+    image: &'a [f32],
+    rows: &'a mut [f32],
+}
+
+impl Work for Gather<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { patches, image, rows } = self;
+        let Patches { channels, pitch, .. } = patches;
+        let (line, stride, step) = (patches.line(), patches.stride(), STRIDE * pitch);
+        for Run { at, count, seen } in patches.runs() {
+            let Some(Seen { skipped, pixels, start }) = seen else {
+                rows[at..].chunks_mut(stride).take(count).for_each(|row| row[..line].fill(0.0));
+                continue;
+            };
+            if pixels < KERNEL {
+                rows[at..at + line].fill(0.0);
+            }
+            let (from, to) = (Lines { at: start, step }, Lines { at: at + skipped * channels, step: stride });
+            if pitch == channels {
+                lines::copy((image, from), (rows, to), [count, pixels * channels]);
+                continue;
+            }
+            for pixel in 0..pixels {
+                let ends = (from.behind(pixel * pitch), to.behind(pixel * channels));
+                lines::copy((image, ends.0), (rows, ends.1), [count, channels]);
+            }
+        }
+    }
+}
+
+struct Scatter<'a> {
+    patches: Patches,
+    rows: &'a [f32],
+    ground: Ground<'a>,
+    image: &'a mut [f32],
+}
+
+impl Work for Scatter<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { patches, rows, ground, image } = self;
+        if assemble::fits(&patches) {
+            assemble::image(&patches, ground, rows, image);
+            return;
+        }
+        let Patches { channels, pitch, .. } = patches;
+        let (stride, step) = (patches.stride(), STRIDE * pitch);
+        for pixel in image.chunks_exact_mut(pitch) {
+            pixel.fill(0.0);
+            pixel.iter_mut().zip(ground.bias).for_each(|(x, bias)| *x = *bias);
+        }
+        for Run { at, count, seen } in patches.runs() {
+            let Some(Seen { skipped, pixels, start }) = seen else { continue };
+            let (from, to) = (Lines { at: at + skipped * channels, step: stride }, Lines { at: start, step });
+            for pixel in 0..pixels {
+                let ends = (from.behind(pixel * channels), to.behind(pixel * pitch));
+                lines::add((rows, ends.0), (image, ends.1), [count, channels]);
+            }
+        }
+        if ground.relu {
+            for x in image {
+                *x = if *x < 0.0 { 0.0 } else { *x };
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -158,10 +212,10 @@ mod tests {
     fn patches_by_hand() {
         let even = Patches { large: [2, 2], small: [1, 1], before: [0, 0], channels: 1, pitch: 1 };
         let mut row = [7.0; 16];
-        even.gather(&[1.0, 2.0, 3.0, 4.0], &mut row);
+        even.gather(Cpu::best(), &[1.0, 2.0, 3.0, 4.0], &mut row);
         assert_eq!(row[..9], [1.0, 2.0, 0.0, 3.0, 4.0, 0.0, 0.0, 0.0, 0.0]);
         assert_eq!(row[9..], [7.0; 7]);
-        Patches { before: [1, 1], ..even }.gather(&[1.0, 2.0, 3.0, 4.0], &mut row);
+        Patches { before: [1, 1], ..even }.gather(Cpu::best(), &[1.0, 2.0, 3.0, 4.0], &mut row);
         assert_eq!(row[..9], [0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 0.0, 3.0, 4.0]);
     }
 
@@ -170,7 +224,7 @@ mod tests {
         #[test]
         fn scatter_is_the_transpose(
             large in [1_usize..8, 1_usize..8], before in [0_usize..2, 0_usize..2],
-            channels in 1_usize..5, gap in 0_usize..2,
+            channels in prop::sample::select(vec![1_usize, 2, 3, 4, 16, 32]), gap in 0_usize..2,
         ) {
             let small = large.map(|size| size.div_ceil(STRIDE));
             let patches = Patches { large, small, before, channels, pitch: channels + gap };
@@ -179,13 +233,22 @@ mod tests {
             for patch in y.chunks_exact_mut(patches.stride()) {
                 patch[patches.length()..].fill(0.0);
             }
-            let (mut gathered, mut scattered) = (vec![0.0; y.len()], vec![0.0; x.len()]);
-            patches.gather(&x, &mut gathered);
-            patches.scatter(&y, &mut scattered);
-            let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
-            prop_assert_eq!(dot(&gathered, &y), dot(&x, &scattered));
-            let pads = scattered.chunks_exact(patches.pitch).flat_map(|pixel| &pixel[channels..]);
-            prop_assert!(pads.copied().all(|x| x == 0.0));
+            for cpu in Cpu::all() {
+                let (mut gathered, mut scattered) = (vec![0.0; y.len()], vec![0.0; x.len()]);
+                patches.gather(cpu, &x, &mut gathered);
+                patches.scatter(cpu, &y, &[], false, &mut scattered);
+                let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+                prop_assert_eq!(dot(&gathered, &y), dot(&x, &scattered));
+                let pads = scattered.chunks_exact(patches.pitch).flat_map(|pixel| &pixel[channels..]);
+                prop_assert!(pads.copied().all(|x| x == 0.0));
+                let bias: Vec<f32> = (0..channels).map(|c| 40.0 - 30.0 * c as f32).collect();
+                let mut cut = scattered.clone();
+                patches.scatter(cpu, &y, &bias, true, &mut cut);
+                for (at, (&sum, &cut)) in scattered.iter().zip(&cut).enumerate() {
+                    let bias = bias.get(at % patches.pitch).copied().unwrap_or(0.0);
+                    prop_assert_eq!(cut, f32::max(sum + bias, 0.0));
+                }
+            }
         }
     }
 }

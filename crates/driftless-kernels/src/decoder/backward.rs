@@ -1,9 +1,10 @@
 //! From images to derivatives by features and weights.
 
+use super::error::by_images;
 use super::{DecoderGradient, DecoderMemory, DecoderNet, Deconv};
 use crate::Cpu;
 use crate::dense::{LayerGradient, Rows, add_rows};
-use crate::images::close;
+use crate::relu::close;
 
 impl DecoderNet {
     /// Σ (image - wanted)² of the last forward pass; adds the derivatives of it times `factor` by all weights, and
@@ -20,9 +21,10 @@ impl DecoderNet {
         let DecoderMemory { count, levels, patches: room, by_level: [by_this, by_before] } = memory;
         let last = self.deconvs.len();
         by_this.resize(levels[last].len(), 0.0);
-        let error = self.by_images(&levels[last], wanted, factor, by_this);
+        let [channels, height, width] = self.plan.image;
+        let error = by_images(cpu, (&levels[last], wanted), [channels, height * width], factor, by_this);
         if self.relu {
-            close(by_this, &levels[last]);
+            close(cpu, by_this, &levels[last]);
         }
         for (number, deconv) in self.deconvs.iter().enumerate().rev() {
             by_before.resize(levels[number].len(), 0.0);
@@ -33,27 +35,6 @@ impl DecoderNet {
         by_features.resize(*count * crate::padded(self.dense.shape()[0]), 0.0);
         self.dense.backward(cpu, by_this, *count, None, by_features);
         error
-    }
-
-    /// Σ (image - wanted)², and 2 `factor` (image - wanted).
-    fn by_images(&self, images: &[f32], wanted: &[f32], factor: f32, by: &mut [f32]) -> f64 {
-        let [channels, height, width] = self.plan.image;
-        let (pixels, pitch) = (height * width, self.deconvs[self.deconvs.len() - 1].patches.pitch);
-        let mut sum = 0.0;
-        let all = images.chunks_exact(pixels * pitch).zip(by.chunks_exact_mut(pixels * pitch));
-        for ((image, by), wanted) in all.zip(wanted.chunks_exact(channels * pixels)) {
-            let mut part = 0.0;
-            for (p, (pixel, by)) in image.chunks_exact(pitch).zip(by.chunks_exact_mut(pitch)).enumerate() {
-                for c in 0..channels {
-                    let apart = pixel[c] - wanted[c * pixels + p];
-                    part += apart * apart;
-                    by[c] = 2.0 * factor * apart;
-                }
-                by[channels..].fill(0.0);
-            }
-            sum += f64::from(part);
-        }
-        sum
     }
 }
 
@@ -90,7 +71,7 @@ impl Deconv {
         for ((small, by_small), by_large) in parts.zip(by_large.chunks(group * self.patches.image())) {
             let patches = room.chunks_exact_mut(rows * self.patches.stride());
             for (image, patches) in by_large.chunks_exact(self.patches.image()).zip(patches) {
-                self.patches.gather(image, patches);
+                self.patches.gather(cpu, image, patches);
             }
             let count = small.len() / stride;
             self.layer.differentiate_weight(cpu, Rows { numbers: small, stride }, room, count, sum);

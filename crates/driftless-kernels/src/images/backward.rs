@@ -4,6 +4,7 @@ use super::{ImageGradient, ImageMemory, ImageNet, at_once};
 use crate::Cpu;
 use crate::dense::{Layer, LayerGradient, Rows};
 use crate::patches::Patches;
+use crate::relu::close;
 
 impl ImageNet {
     /// Adds the derivatives by all weights, given those by the features of the images seen last (rows as
@@ -18,7 +19,7 @@ impl ImageNet {
     ) {
         let ImageMemory { count, levels, features, patches: room, by_level } = memory;
         let ([by_this, by_before], count) = (by_level, *count);
-        close(by_features, features);
+        close(cpu, by_features, features);
         sum.convs.resize(self.convs.len(), LayerGradient::default());
         let (flat, last) = (self.dense.shape()[0], self.convs.len());
         by_this.resize(count * flat, 0.0);
@@ -57,14 +58,15 @@ impl Step<'_> {
         let (group, stride) = (at_once(patches), patches.stride());
         let (images, results) = (group * patches.image(), group * patches.count() * layer.width());
         if let Some(by_x) = &mut by_x {
-            by_x.clear();
             by_x.resize(self.x.len(), 0.0);
         }
         let parts = self.x.chunks(images).zip(self.by_y.chunks(results));
         for (number, (x, by_y)) in parts.enumerate() {
             let count = x.len() / patches.image() * patches.count();
             let rows = room.chunks_exact_mut(patches.count() * stride);
-            x.chunks_exact(patches.image()).zip(rows).for_each(|(image, rows)| patches.gather(image, rows));
+            x.chunks_exact(patches.image())
+                .zip(rows)
+                .for_each(|(image, rows)| patches.gather(cpu, image, rows));
             layer.differentiate(cpu, Rows { numbers: room, stride }, by_y, count, sum);
             if let Some(by_x) = &mut by_x {
                 layer.backward(cpu, by_y, count, None, room);
@@ -72,14 +74,9 @@ impl Step<'_> {
                 let rows = room.chunks_exact(patches.count() * stride);
                 to.chunks_exact_mut(patches.image())
                     .zip(rows)
-                    .for_each(|(image, rows)| patches.scatter(rows, image));
-                close(to, x);
+                    .for_each(|(image, rows)| patches.scatter(cpu, rows, &[], false, image));
+                close(cpu, to, x);
             }
         }
     }
-}
-
-/// 0 where a ReLU's result is.
-pub(crate) fn close(by_y: &mut [f32], y: &[f32]) {
-    by_y.iter_mut().zip(y).for_each(|(by, &y)| *by = if y > 0.0 { *by } else { 0.0 });
 }
