@@ -113,6 +113,9 @@ pub struct HouseSettings {
     pub pseudo_weight: f64,
     /// What log l is in it.
     pub likelihood: Likelihood,
+    /// What log-likelihoods are multiplied by where the filter is in use, not in training: below 1 for images that
+    /// follow each other and err alike.
+    pub sharpness: f64,
     /// RMSProp's learning rate.
     pub rate: f64,
     /// What the rate is multiplied by after every `rate-epochs`.
@@ -147,6 +150,7 @@ impl Default for HouseSettings {
             known_weight: 1.0,
             pseudo_weight: 0.04,
             likelihood: Likelihood::Normalised,
+            sharpness: 1.0,
             rate: 1e-4,
             rate_factor: 0.5,
             rate_epochs: 4,
@@ -170,6 +174,7 @@ impl HouseSettings {
             ("house.noise-degrees", self.noise_degrees),
             ("house.known-weight", self.known_weight),
             ("house.pseudo-weight", self.pseudo_weight),
+            ("house.sharpness", self.sharpness),
             ("house.rate", self.rate),
             ("house.rate-factor", self.rate_factor),
             ("house.l2", self.l2),

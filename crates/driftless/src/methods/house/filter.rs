@@ -36,7 +36,7 @@ pub(super) fn follow(
             });
         }
         let said = weigh(network, settings, walk, (t, &cloud.poses), &mut seen, &pool);
-        let evidence = reweight(&mut cloud.weights, &said);
+        let evidence = reweight(&mut cloud.weights, &said, settings.sharpness);
         show(&in_units(&cloud), evidence);
         if cloud.effective_sample_size() < 0.5 * particles as f64 {
             resample(&mut cloud, random.unit());
@@ -68,10 +68,10 @@ fn weigh(
     said
 }
 
-/// Multiplies weights by likelihoods and normalises; returns the log evidence. What is not finite counts for
+/// Multiplies weights by likelihoods to the power of `sharpness` and normalises; returns the log evidence. What is not finite counts for
 /// nothing; if nothing is left, the weights stay as they are.
-fn reweight(weights: &mut [f64], said: &[f32]) -> f64 {
-    let finite = |x: f32| if x.is_finite() { f64::from(x) } else { f64::NEG_INFINITY };
+fn reweight(weights: &mut [f64], said: &[f32], sharpness: f64) -> f64 {
+    let finite = |x: f32| if x.is_finite() { sharpness * f64::from(x) } else { f64::NEG_INFINITY };
     let most = said.iter().map(|&x| finite(x)).fold(f64::NEG_INFINITY, f64::max);
     let new: Vec<f64> = weights.iter().zip(said).map(|(w, &x)| w * (finite(x) - most).exp()).collect();
     let sum: f64 = new.iter().sum();
@@ -104,11 +104,11 @@ mod tests {
     #[test]
     fn dead_likelihoods_keep_the_weights() {
         let mut weights = vec![0.25, 0.75];
-        assert_eq!(reweight(&mut weights, &[f32::NAN, f32::NEG_INFINITY]), 0.0);
+        assert_eq!(reweight(&mut weights, &[f32::NAN, f32::NEG_INFINITY], 1.0), 0.0);
         assert_eq!(weights, [0.25, 0.75]);
-        let evidence = reweight(&mut weights, &[f32::NAN, 2.0]);
+        let evidence = reweight(&mut weights, &[f32::NAN, 2.0], 0.5);
         assert_eq!(weights, [0.0, 1.0]);
-        assert!((evidence - (2.0 + 0.75_f64.ln())).abs() < 1e-12);
+        assert!((evidence - (1.0 + 0.75_f64.ln())).abs() < 1e-12);
     }
 
     /// Each particle has as many children as its weight says, but for less than one.
