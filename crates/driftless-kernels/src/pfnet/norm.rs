@@ -79,26 +79,46 @@ struct Close<'a> {
 impl Work for Close<'_> {
     #[inline(always)]
     fn run(self) {
-        let (channels, Affine { a, b }) = (self.affine.a.len(), self.affine);
-        let Moments { mean, sharpness } = self.moments;
-        for first in (0..channels).step_by(LANES) {
-            let lanes = LANES.min(channels - first);
-            let (mut gammas, mut betas) = ([0.0_f32; LANES], [0.0_f32; LANES]);
-            for (x, by) in self.x.chunks_exact(channels).zip(self.by.chunks_exact_mut(channels)) {
-                let (x, by) = (&x[first..first + lanes], &mut by[first..first + lanes]);
-                for k in 0..lanes {
-                    let open = x[k] * a[first + k] + b[first + k] > 0.0;
-                    by[k] = if open { by[k] } else { 0.0 };
-                    gammas[k] += by[k] * ((x[k] - mean) * sharpness);
-                    betas[k] += by[k];
-                }
-            }
-            for k in 0..lanes {
-                self.sum.gamma[first + k] += gammas[k];
-                self.sum.beta[first + k] += betas[k];
-            }
+        // Blocks of channels whose number the compiler knows.
+        let (channels, mut work) = (self.affine.a.len(), self);
+        let whole = channels / LANES * LANES;
+        for first in (0..whole).step_by(LANES) {
+            work.block::<LANES>(first);
+        }
+        for channel in whole..channels {
+            work.block::<1>(channel);
         }
     }
+}
+
+impl Close<'_> {
+    #[inline(always)]
+    fn block<const N: usize>(&mut self, first: usize) {
+        let Self { x, affine, moments: Moments { mean, sharpness }, by, sum } = self;
+        let channels = affine.a.len();
+        let [a, b] = [&affine.a, &affine.b].map(|all| block::<N>(&all[first..]));
+        let (mut gammas, mut betas) = ([0.0_f32; N], [0.0_f32; N]);
+        for (x, by) in x.chunks_exact(channels).zip(by.chunks_exact_mut(channels)) {
+            let (x, mut pull) = (block::<N>(&x[first..]), block::<N>(&by[first..]));
+            for k in 0..N {
+                let open = x[k] * a[k] + b[k] > 0.0;
+                pull[k] = if open { pull[k] } else { 0.0 };
+                gammas[k] += pull[k] * ((x[k] - *mean) * *sharpness);
+                betas[k] += pull[k];
+            }
+            by[first..first + N].copy_from_slice(&pull);
+        }
+        for k in 0..N {
+            sum.gamma[first + k] += gammas[k];
+            sum.beta[first + k] += betas[k];
+        }
+    }
+}
+
+/// The first N numbers.
+#[inline(always)]
+fn block<const N: usize>(numbers: &[f32]) -> [f32; N] {
+    numbers[..N].try_into().expect("as many")
 }
 
 struct Back<'a> {

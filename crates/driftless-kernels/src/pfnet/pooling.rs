@@ -140,6 +140,11 @@ impl Work for Total<'_> {
     }
 }
 
+#[inline(always)]
+fn above_zero(y: f32) -> f32 {
+    if y > 0.0 { y } else { 0.0 }
+}
+
 /// What is above 0 of a x + b, channel by channel.
 pub(super) fn activate(cpu: Cpu, x: &[f32], affine: &Affine, out: &mut [f32]) {
     cpu.run(Activate { x, affine, out });
@@ -155,10 +160,15 @@ impl Work for Activate<'_> {
     #[inline(always)]
     fn run(self) {
         let Affine { a, b } = self.affine;
-        for (x, out) in self.x.chunks_exact(a.len()).zip(self.out.chunks_exact_mut(a.len())) {
-            for k in 0..a.len() {
-                let y = x[k] * a[k] + b[k];
-                out[k] = if y > 0.0 { y } else { 0.0 };
+        let channels = a.len();
+        let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+        for (x, out) in self.x.chunks_exact(channels).zip(self.out.chunks_exact_mut(channels)) {
+            let ((x, x_rest), (out, out_rest)) = (x.as_chunks::<LANES>(), out.as_chunks_mut::<LANES>());
+            for ((x, out), (a, b)) in x.iter().zip(out).zip(a.iter().zip(b)) {
+                *out = std::array::from_fn(|k| above_zero(x[k] * a[k] + b[k]));
+            }
+            for ((x, out), (a, b)) in x_rest.iter().zip(out_rest).zip(a_rest.iter().zip(b_rest)) {
+                *out = above_zero(x * a + b);
             }
         }
     }
