@@ -14,9 +14,10 @@ Examples:
   driftless train --resume runs/sdpf
 
 Built-in experiments: maze-sdpf, maze-dpf, maze-lstm, maze-sdpf-paper, maze-sdpf-released,
-maze-dpf-released, maze-dpf-jonschkowski.
+maze-dpf-released, maze-dpf-jonschkowski; house-sdpf, house-dpf, house-lstm, house-sdpf-paper,
+house-classical, house-odometry.
 Settings: method, preset, labels, trajectories, validation, particles, epochs, batch, seed,
-odometry-noise, pixel-noise, crop.
+odometry-noise, pixel-noise, crop; in houses house.KEY too.
 Exit codes: 0 finished, 1 failed, 2 wrong usage, 4 diverged (the best weights are kept),
 130 interrupted after an epoch (go on with --resume).")]
 pub struct Train {
@@ -28,7 +29,7 @@ pub struct Train {
     #[arg(value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
 
-    /// Recordings to learn from, in DPF's layout
+    /// Recordings to learn from: DPF's npz, in houses PF-net's tfrecords
     #[arg(long = "train", value_name = "FILE", required_unless_present = "resume")]
     pub recordings: Option<PathBuf>,
 
@@ -67,7 +68,7 @@ pub struct Evaluate {
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
 
-    /// Recordings to judge by, in DPF's layout, other than those learned from
+    /// Recordings to judge by, other than those learned from
     #[arg(long, value_name = "FILE")]
     pub data: PathBuf,
 

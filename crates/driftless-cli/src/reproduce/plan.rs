@@ -38,10 +38,10 @@ pub const RECIPES: [Recipe; 7] = [
 pub const HOUSE_RECIPES: [Recipe; 6] = [
     recipe("odometry", 1, 1.0, false),
     recipe("classical", 1, 1.0, false),
-    recipe("sdpf", 3, 330.0, true),
-    recipe("dpf", 3, 330.0, true),
-    recipe("lstm", 3, 200.0, true),
-    recipe("sdpf-paper", 2, 900.0, false),
+    recipe("sdpf", 3, 165.0, true),
+    recipe("dpf", 3, 165.0, true),
+    recipe("lstm", 3, 130.0, true),
+    recipe("sdpf-paper", 2, 400.0, false),
 ];
 
 /// Those that learn nothing.

@@ -175,6 +175,12 @@ impl Experiment {
         Ok(experiment)
     }
 
+    /// Particles that epochs are validated with.
+    pub fn validation_particles(&self) -> usize {
+        let own = self.house.validation_particles;
+        if self.world == WorldKind::House && own > 0 { own } else { self.particles }
+    }
+
     /// Fails if a setting is out of its range.
     pub fn check(&self) -> Result<()> {
         let share = (0.0..=1.0).contains(&self.labels);

@@ -151,7 +151,8 @@ impl Session {
         if self.material.validation.is_empty() {
             return Ok(None);
         }
-        let Experiment { particles, seed, .. } = self.config.experiment;
+        let experiment = &self.config.experiment;
+        let (particles, seed) = (experiment.validation_particles(), experiment.seed);
         let how = Tracking { particles, seed, detail: Detail::Means };
         let tracks = self.method.track(&self.material.validation, how)?;
         let evaluation = Evaluation::of(About::default(), self.scales.step_size, &tracks)?;

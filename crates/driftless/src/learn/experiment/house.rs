@@ -116,6 +116,9 @@ pub struct HouseSettings {
     /// What log-likelihoods are multiplied by where the filter is in use, not in training: below 1 for images that
     /// follow each other and err alike.
     pub sharpness: f64,
+    /// Particles that epochs are validated with; 0 is as many as in training. More of them say better which epoch is
+    /// the best.
+    pub validation_particles: usize,
     /// RMSProp's learning rate.
     pub rate: f64,
     /// What the rate is multiplied by after every `rate-epochs`.
@@ -151,6 +154,7 @@ impl Default for HouseSettings {
             pseudo_weight: 0.04,
             likelihood: Likelihood::Normalised,
             sharpness: 1.0,
+            validation_particles: 0,
             rate: 1e-4,
             rate_factor: 0.5,
             rate_epochs: 4,
