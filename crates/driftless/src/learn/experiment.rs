@@ -176,6 +176,15 @@ impl Experiment {
     }
 
     /// Particles that epochs are validated with.
+    ///
+    /// ```
+    /// # use driftless::learn::Experiment;
+    /// let text = "particles = 30\n[house]\nvalidation-particles = 100";
+    /// let in_house = Experiment::parse(text, &["world=house".into()])?;
+    /// assert_eq!(in_house.validation_particles(), 100);
+    /// assert_eq!(Experiment::parse(text, &[])?.validation_particles(), 30);
+    /// # Ok::<(), driftless::Error>(())
+    /// ```
     pub fn validation_particles(&self) -> usize {
         let own = self.house.validation_particles;
         if self.world == WorldKind::House && own > 0 { own } else { self.particles }
