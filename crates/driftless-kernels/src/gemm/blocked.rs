@@ -81,7 +81,8 @@ impl<'a> Right<'a> {
         'a: 'b,
     {
         let below = self.below(from);
-        if self.stride == LANES {
+        // Without rows there is nothing to copy.
+        if self.stride == LANES || deep == 0 {
             return below;
         }
         below.must_have(deep, n);

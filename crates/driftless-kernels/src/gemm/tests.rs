@@ -137,6 +137,21 @@ proptest! {
     }
 }
 
+/// The sum of no products is 0, whatever lay in the rooms.
+#[test]
+fn large_products_of_nothing() {
+    let bias = [3.0; 2 * LANES];
+    for left in [Left::rows(&[], 0), Left::transposed(&[], 5)] {
+        for (finish, expected) in [(Finish::Store, 0.0), (Finish::Add, 7.0), (Finish::Bias(&bias), 3.0)] {
+            let (mut numbers, right) = ([7.0; 5 * 2 * LANES], Right::rows(&[], 2 * LANES));
+            let mut out = Out { numbers: &mut numbers, stride: 2 * LANES };
+            let shape = [5, 0, 2 * LANES];
+            large_product(Cpu::best(), left, right, shape, finish, &mut out, &mut Blocks::default());
+            assert_eq!(numbers, [expected; 5 * 2 * LANES]);
+        }
+    }
+}
+
 #[test]
 fn what_is_not_a_number_stays_so() {
     for cpu in Cpu::all() {

@@ -31,12 +31,11 @@ pub(super) fn image(patches: &Patches, ground: Ground, rows: &[f32], image: &mut
     }
     let size = patches.large[1] * patches.pitch;
     for (y, row) in image.chunks_exact_mut(size).take(patches.large[0]).enumerate() {
-        let [first, second] = sources(patches, y).map(|at| at.map_or(&[][..], |at| &rows[at..]));
-        let (first, second) = if first.is_empty() { (second, first) } else { (first, second) };
+        let sources = sources(patches, y).map(|at| at.map_or(&[][..], |at| &rows[at..]));
         match patches.channels {
-            3 => line::<3, 6>(patches, &bias, ground.relu, [first, second], row),
-            16 => line::<16, 32>(patches, &bias, ground.relu, [first, second], row),
-            _ => line::<32, 64>(patches, &bias, ground.relu, [first, second], row),
+            3 => line::<3, 6>(patches, &bias, ground.relu, sources, row),
+            16 => line::<16, 32>(patches, &bias, ground.relu, sources, row),
+            _ => line::<32, 64>(patches, &bias, ground.relu, sources, row),
         }
     }
 }
@@ -53,13 +52,13 @@ fn sources(patches: &Patches, y: usize) -> [Option<usize>; 2] {
     if below.is_multiple_of(STRIDE) { [at(0), at(KERNEL - 1)] } else { [at(1), None] }
 }
 
-/// One row of an image from one or two rows of kernels, C channels, W = 2 C; only the bias without any.
+/// One row of an image from up to two rows of kernels, of which some may be empty; C channels, W = 2 C.
 #[inline(always)]
 fn line<const C: usize, const W: usize>(
     patches: &Patches,
     bias: &[f32; MOST],
     relu: bool,
-    [first, second]: [&[f32]; 2],
+    sources: [&[f32]; 2],
     row: &mut [f32],
 ) {
     let (stride, columns) = (patches.stride(), patches.small[1]);
@@ -67,7 +66,7 @@ fn line<const C: usize, const W: usize>(
     // One pair more than there are patches: the third pixel of the last one.
     for pair in 0..=columns {
         let mut sum = bias;
-        for source in [first, second] {
+        for source in sources {
             if source.is_empty() {
                 continue;
             }
