@@ -6,17 +6,13 @@
 
 #![allow(clippy::inline_always, reason = "only what is inlined is compiled for the CPU that was found")]
 
-mod angles;
 pub mod contrast;
-mod cpu;
 pub mod decoder;
 pub mod dense;
-mod exponential;
 pub mod gemm;
 pub mod images;
 mod lanes;
 pub mod mlp;
-mod normal;
 pub mod online;
 pub mod pfnet;
 
@@ -30,12 +26,11 @@ pub mod scan;
 mod testing;
 pub mod training;
 
-pub use cpu::Cpu;
-pub use exponential::log_mean_exp;
-pub use normal::{fill_normal, uniform};
+pub use driftless_core::normal::{fill_normal, uniform};
+/// The CPU, and what widths of matrices are multiples of.
+pub use driftless_core::{Cpu, LANES};
 
-/// What widths of matrices are multiples of.
-pub const LANES: usize = 16;
+use driftless_core::{angles, cpu, exponential, normal};
 
 /// The least multiple of [`LANES`] that has room for so many numbers.
 pub const fn padded(width: usize) -> usize {

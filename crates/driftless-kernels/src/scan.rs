@@ -8,8 +8,6 @@ mod belief;
 mod step;
 mod trace;
 
-#[cfg(test)]
-pub(crate) use belief::draw;
 pub(crate) use step::{encode, likelihood, weigh_columns};
 pub use trace::{First, Trace, TraceMemory};
 

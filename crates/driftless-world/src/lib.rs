@@ -34,13 +34,12 @@ pub mod files;
 pub mod house;
 pub mod labels;
 pub mod maze;
-pub mod pose;
-pub mod random;
 pub mod render;
 pub mod statistics;
 pub mod trajectory;
 
 pub use dataset::Dataset;
+pub use driftless_core::{pose, random};
 pub use error::{Error, Result};
 pub use evaluation::{About, Episode, Evaluation, Track};
 pub use labels::{LabelBudget, LabelPlan, Lesson};

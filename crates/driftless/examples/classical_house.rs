@@ -103,7 +103,7 @@ fn evaluate(
             continue;
         };
         let begun = Instant::now();
-        let found = track(&episode.maps, depth, &actions, &start, settings, &mut random)?;
+        let found = track(&episode.maps, depth, &actions, &start, settings, &mut random, |_, _| ())?;
         sums.seconds += begun.elapsed().as_secs_f64();
         sums.effective += found.effective.iter().sum::<f64>();
         sums.add(&episode.states, &found.estimates);

@@ -9,8 +9,6 @@
 //! authors' code measures means, spreads, step sizes and the box on all training poses, hidden or not.
 
 mod anchored;
-pub(crate) mod cloud;
-mod density;
 mod filtering;
 mod house;
 mod jonschkowski;

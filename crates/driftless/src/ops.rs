@@ -11,7 +11,7 @@ mod pair;
 mod recurrent;
 
 pub(crate) use matched::Matched;
-pub(crate) use pair::{Eyes, Room};
+pub(crate) use pair::{EncoderWorkspace, FrameEncoder};
 pub(crate) use recurrent::{estimator, estimator_gradients};
 
 use crate::parameters::Named;

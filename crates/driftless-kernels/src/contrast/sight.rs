@@ -53,14 +53,13 @@ impl Pair {
         seen: &[f32],
         places: &[f32],
         memory: &mut SightMemory,
-        scores: &mut Vec<f32>,
+        scores: &mut [f32],
     ) {
-        scores.clear();
         let width = self.places.input_width();
-        for part in places.chunks(AT_ONCE * width) {
+        for (part, scores) in places.chunks(AT_ONCE * width).zip(scores.chunks_mut(AT_ONCE)) {
             self.places.forward(cpu, part, part.len() / width, &mut memory.mlp);
             let results = memory.mlp.results();
-            cpu.run(Cosines { seen, results, factor: self.sharpness, scores: &mut *scores });
+            cpu.run(Cosines { seen, results, factor: self.sharpness, scores });
         }
     }
 
@@ -92,16 +91,16 @@ struct Cosines<'a> {
     seen: &'a [f32],
     results: &'a [f32],
     factor: f32,
-    scores: &'a mut Vec<f32>,
+    scores: &'a mut [f32],
 }
 
 impl Work for Cosines<'_> {
     #[inline(always)]
     fn run(self) {
-        for row in self.results.chunks_exact(self.seen.len()) {
+        for (row, score) in self.results.chunks_exact(self.seen.len()).zip(self.scores) {
             // Shares of lengths beyond all squares are as good as none.
             let length = dot(row, row).sqrt().max(LEAST_LENGTH);
-            self.scores.push(self.factor * dot(row, self.seen) / length);
+            *score = self.factor * dot(row, self.seen) / length;
         }
     }
 }

@@ -12,18 +12,23 @@ pub(super) struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// Ancestors of the particles of a part: the first whose cumulated weight is at least (i + offset) / N of the whole.
+    /// Ancestors of the particles of a part, as [`Scheme::Systematic`] draws them: the first whose cumulated weight
+    /// exceeds (i + offset) / N of the whole.
+    ///
+    /// [`Scheme::Systematic`]: driftless_core::resample::Scheme::Systematic
     pub(super) fn draw(&self, part: usize, ancestors: &mut [u32]) {
         let (whole, count) = (self.below[self.below.len() - 1], self.weights.len());
         let (step, first) = (whole / count as f64, part * self.size);
         let marker = |i: usize| ((first + i) as f64 + f64::from(self.offset)) * step;
+        // Rounding may push a marker beyond the end: the last particle with weight is meant.
+        let last = self.weights.iter().rposition(|&weight| weight > 0.0).unwrap_or(0);
         // The part that the first marker falls into: sums begin there.
-        let mut from = self.below[1..].partition_point(|&below| below < marker(0)).min(self.below.len() - 2);
+        let mut from = self.below[1..].partition_point(|&below| below <= marker(0)).min(self.below.len() - 2);
         let mut at = from * self.size;
         let mut sum = self.below[from] + f64::from(self.weights[at]);
         for (i, ancestor) in ancestors.iter_mut().enumerate() {
             let marker = marker(i);
-            while sum < marker && at + 1 < count {
+            while sum <= marker && at < last {
                 at += 1;
                 if at == (from + 1) * self.size {
                     from += 1;
@@ -39,8 +44,8 @@ impl Drawing<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::draw;
     use crate::testing::numbers;
+    use driftless_core::resample::Scheme;
 
     /// Parts of any size draw as all at once do; weights are sums of halves, so that sums are exact. Equal weights have
     /// markers that meet the borders of parts.
@@ -59,8 +64,8 @@ mod tests {
                 below.push(below[below.len() - 1] + part.iter().map(|&w| f64::from(w)).sum::<f64>());
             }
             for offset in [0.0, 0.37, 0.999] {
-                let mut expected = vec![0; count];
-                draw(&weights, offset, &mut expected);
+                let mut expected = Vec::new();
+                Scheme::Systematic.ancestors(&weights, count, || f64::from(offset), &mut expected);
                 let drawing = Drawing { weights: &weights, below: &below, size, offset };
                 let mut found = vec![0; count];
                 for (part, own) in found.chunks_mut(size).enumerate() {

@@ -8,6 +8,7 @@ use crate::angles::{turn, wrapped};
 use crate::cpu::Work;
 use crate::normal::fill_normal;
 use crate::scan::Motion;
+use driftless_core::pose::compose;
 use rayon::prelude::*;
 
 /// So many particles are one part: waking a thread costs more than they do.
@@ -198,8 +199,9 @@ impl Work for Advance<'_> {
         let (cosines, sines) = (&cosines[..count], &sines[..count]);
         let [zx, zy, zh] = self.noise.each_ref().map(|z| &z[..count]);
         for i in 0..count {
-            x[i] += ahead * cosines[i] - aside * sines[i] + scale[0] * zx[i];
-            y[i] += ahead * sines[i] + aside * cosines[i] + scale[1] * zy[i];
+            let [dx, dy] = compose([cosines[i], sines[i]], [ahead, aside]);
+            x[i] += dx + scale[0] * zx[i];
+            y[i] += dy + scale[1] * zy[i];
             headings[i] = wrapped(headings[i] + turn + scale[2] * zh[i]);
         }
     }

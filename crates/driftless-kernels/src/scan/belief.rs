@@ -3,6 +3,8 @@
 use super::Motion;
 use crate::Cpu;
 use crate::angles::turn;
+use driftless_core::pose::compose;
+use driftless_core::resample::Scheme;
 
 /// Poses as columns, with the cosines and sines of headings, and weights that sum to 1.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +33,8 @@ impl Belief {
 
     /// Draws all particles anew, systematically with this offset, and moves them.
     pub(super) fn advance(&mut self, motion: &Motion, action: &[f32; 3], noise: &[[f32; 3]], offset: f32) {
-        draw(&self.weights, offset, &mut self.ancestors);
+        let count = self.weights.len();
+        Scheme::Systematic.ancestors(&self.weights, count, || f64::from(offset), &mut self.ancestors);
         let [x, y, heading] = &self.poses;
         let [cosines, sines] = &self.turned;
         for (to, from) in self.before.iter_mut().zip([x, y, heading, cosines, sines]) {
@@ -41,18 +44,26 @@ impl Belief {
         let [x, y, heading, cosines, sines] = &self.before;
         let [ahead, aside] = [action[0], motion.side * action[1]];
         for (i, z) in noise.iter().enumerate() {
-            let (cosine, sine) = (cosines[i], sines[i]);
-            self.poses[0][i] = x[i] + (ahead * cosine - aside * sine) + motion.noise[0] * z[0];
-            self.poses[1][i] = y[i] + (ahead * sine + aside * cosine) + motion.noise[1] * z[1];
+            let [dx, dy] = compose([cosines[i], sines[i]], [ahead, aside]);
+            self.poses[0][i] = x[i] + dx + motion.noise[0] * z[0];
+            self.poses[1][i] = y[i] + dy + motion.noise[1] * z[1];
             self.poses[2][i] = heading[i] + action[2] + motion.noise[2] * z[2];
         }
         self.turn();
     }
 
-    /// Weights l / Σ l: all were the same before.
-    pub(super) fn reweight(&mut self, likelihoods: &[f32]) {
+    /// Weights l / Σ l: all were the same before, and stay so where no particle explains what is seen. Says whether
+    /// that happened.
+    pub(super) fn reweight(&mut self, likelihoods: &[f32]) -> bool {
         let whole: f32 = likelihoods.iter().sum();
-        self.weights.iter_mut().zip(likelihoods).for_each(|(weight, l)| *weight = l / whole);
+        let collapsed = !(whole > 0.0 && whole.is_finite());
+        if collapsed {
+            let equal = 1.0 / likelihoods.len() as f32;
+            self.weights.fill(equal);
+        } else {
+            self.weights.iter_mut().zip(likelihoods).for_each(|(weight, l)| *weight = l / whole);
+        }
+        collapsed
     }
 
     /// Nothing was drawn.
@@ -75,33 +86,19 @@ impl Belief {
     }
 }
 
-/// Ancestors by weight: the first whose cumulated weight is at least (i + offset) / N of the whole.
-pub(crate) fn draw(weights: &[f32], offset: f32, ancestors: &mut [u32]) {
-    let whole: f64 = weights.iter().map(|&w| f64::from(w)).sum();
-    let step = whole / weights.len() as f64;
-    let (mut at, mut sum) = (0, f64::from(weights[0]));
-    for (i, ancestor) in ancestors.iter_mut().enumerate() {
-        let marker = (i as f64 + f64::from(offset)) * step;
-        while sum < marker && at + 1 < weights.len() {
-            at += 1;
-            sum += f64::from(weights[at]);
-        }
-        *ancestor = at as u32;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Weights 1, 0, 3 of 4 and offset a half: markers at 1/8, 3/8, 5/8, 7/8 for four particles.
+    /// Likelihoods without any number: weights stay equal, and it is said.
     #[test]
-    fn systematic_by_hand() {
-        let mut ancestors = [0; 4];
-        draw(&[0.2, 0.0, 0.3, 0.5], 0.5, &mut ancestors);
-        assert_eq!(ancestors, [0, 2, 3, 3]);
-        draw(&[0.0, 0.0, 0.0, 2.0], 0.0, &mut ancestors);
-        assert_eq!(ancestors, [0, 3, 3, 3]);
+    fn a_collapse_keeps_the_weights() {
+        let mut belief = Belief::default();
+        belief.start(&[[0.0; 3]; 4]);
+        assert!(belief.reweight(&[f32::NAN; 4]) && belief.reweight(&[0.0; 4]));
+        assert_eq!(belief.weights, [0.25; 4]);
+        assert!(!belief.reweight(&[1.0, 0.0, 0.0, 1.0]));
+        assert_eq!(belief.weights, [0.5, 0.0, 0.0, 0.5]);
     }
 
     /// Ahead along the heading, aside to its left or right.

@@ -24,6 +24,8 @@ pub struct Trace {
     pub log_likelihoods: Vec<f32>,
     /// l / Σ l, or 1 / N where nothing was weighed.
     pub weights: Vec<f32>,
+    /// Whether no particle could explain what was seen, of each step; weights are equal there.
+    pub collapsed: Vec<bool>,
 }
 
 /// Room to work, kept from one sequence to the next.
@@ -50,9 +52,11 @@ impl Trace {
         self.ancestors.clear();
         self.log_likelihoods.clear();
         self.weights.clear();
+        self.collapsed.clear();
     }
 
-    fn note(&mut self, belief: &Belief, step: &Step) {
+    fn note(&mut self, belief: &Belief, step: &Step, collapsed: bool) {
+        self.collapsed.push(collapsed);
         let columns = belief.poses.iter().chain(&belief.turned);
         self.poses.iter_mut().zip(columns).for_each(|(all, column)| all.extend_from_slice(column));
         self.ancestors.extend_from_slice(&belief.ancestors);
@@ -109,10 +113,8 @@ impl PoseNet {
                 belief.advance(motion, &sequence.actions[t], noise, sequence.offsets[t]);
             }
             step.weigh(self, cpu, belief, &sequence.seen[t * width..][..width]);
-            if !stays {
-                belief.reweight(step.likelihoods());
-            }
-            trace.note(belief, step);
+            let collapsed = !stays && belief.reweight(step.likelihoods());
+            trace.note(belief, step, collapsed);
         }
     }
 

@@ -29,8 +29,6 @@ pub struct ClassicalSettings {
     pub odometry_noise: f64,
     /// Particles are drawn anew when fewer than this share of them count, from 0 (never) to 1.
     pub resample_below: f64,
-    /// Whether a track holds all particles of all steps.
-    pub keep_clouds: bool,
 }
 
 impl Default for ClassicalSettings {
@@ -46,7 +44,6 @@ impl Default for ClassicalSettings {
             heading_noise: 5.0,
             odometry_noise: 0.0,
             resample_below: 0.5,
-            keep_clouds: false,
         }
     }
 }

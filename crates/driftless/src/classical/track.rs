@@ -5,10 +5,9 @@ use super::scan::RangeScan;
 use super::settings::ClassicalSettings;
 use super::{Pose, sensor_model};
 use crate::error::Result;
+use driftless_core::{Belief, Draws};
 use driftless_world::Error;
-use driftless_world::evaluation::Particle;
 use driftless_world::files::pfnet::HouseMaps;
-use driftless_world::random::Random;
 use driftless_world::trajectory::{Images, Rows};
 
 /// An episode as the localiser saw it, one entry a step.
@@ -20,11 +19,11 @@ pub struct ClassicalTrack {
     pub effective: Vec<f64>,
     /// Steps whose scan no particle could explain.
     pub unexplained: Vec<usize>,
-    /// All particles, weighed, before they are drawn anew; if `keep-clouds` is set.
-    pub clouds: Option<Vec<Vec<Particle>>>,
+    /// Log evidence of the scans.
+    pub log_evidence: Vec<f64>,
 }
 
-/// Localises a robot in a house from depth images and odometry.
+/// Localises a robot in a house from depth images and odometry; `show` is given the belief and log evidence of each step.
 ///
 /// Action t leads *into* step t and is written in the robot's frame: forward and left in pixels, turn in
 /// radians. `start` holds particles of step 0, so action 0 is not used.
@@ -37,26 +36,26 @@ pub fn track(
     actions: &Rows,
     start: &[Pose],
     settings: &ClassicalSettings,
-    random: &mut Random,
+    draws: &mut dyn Draws,
+    mut show: impl FnMut(&Belief, f64),
 ) -> Result<ClassicalTrack> {
     settings.check()?;
     maps.check()?;
     check(depth, actions)?;
     let model = sensor_model(maps, settings);
     let mut localiser = Localiser::new(model.as_ref(), settings, start)?;
-    let mut track = ClassicalTrack { clouds: settings.keep_clouds.then(Vec::new), ..Default::default() };
+    let mut track = ClassicalTrack::default();
     for t in 0..depth.len() {
         let scan = RangeScan::of(depth, t, &settings.camera, settings.beams);
         let action = std::array::from_fn(|k| f64::from(actions.row(t)[k]));
-        let stepped = localiser.step(&scan, (t > 0).then_some(action), random);
+        let stepped = localiser.step(&scan, (t > 0).then_some(action), draws);
         track.estimates.push(stepped.estimate);
         track.effective.push(stepped.effective);
         if !stepped.explained {
             track.unexplained.push(t);
         }
-        if let Some(clouds) = &mut track.clouds {
-            clouds.push(localiser.particles());
-        }
+        track.log_evidence.push(stepped.log_evidence);
+        show(localiser.belief(), stepped.log_evidence);
     }
     Ok(track)
 }

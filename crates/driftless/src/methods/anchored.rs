@@ -8,13 +8,13 @@
 mod calibration;
 mod contrast;
 mod noise;
+mod online;
 mod paths;
-mod sight;
+mod sensor;
 mod store;
 mod teaching;
 mod tracker;
 mod tracks;
-mod under_way;
 
 pub use teaching::Teaching;
 
@@ -25,12 +25,15 @@ use crate::optimise::{Adam, Optimiser, Rule, Schedule};
 use crate::parameters::Named;
 use crate::smooth::chain::Bridge;
 use burn::tensor::Device;
+use driftless_core::filter::{Population, Recovery, Tempering};
+use driftless_core::motion::{HeadingNoise, Odometry};
+use driftless_core::{Filter, Stream};
 use driftless_world::evaluation::Track;
-use driftless_world::pose::Pose;
+use driftless_world::pose::Frame;
 use driftless_world::trajectory::{Rows, Trajectory};
 use noise::Noise;
 use rayon::prelude::*;
-use sight::{Matcher, Sight};
+use sensor::{ImageSensor, Matcher};
 use teaching::UPDATES;
 use tracker::Tracker;
 
@@ -49,6 +52,12 @@ const POSES_FOR_A_PARTICLE: usize = 5;
 const MARGIN: f64 = 0.05;
 /// Least noise of the filter's motion, in mean steps: particles that descend from one must part.
 const LEAST_NOISE: f64 = 0.05;
+/// Bayes' rule for a robot that was carried off, or was never where it is believed to be.
+const RECOVERY: Recovery = Recovery { kidnap_probability: 1e-4, most_injected: 0.1 };
+/// Tempering is multiplied by this where images decide between places.
+const BETWEEN_PLACES: f64 = 0.4;
+/// A belief within so many times the standard deviation of a found robot is around one place.
+const ONE_PLACE: f64 = 2.0;
 
 /// The `driftless` preset.
 ///
@@ -65,7 +74,7 @@ pub struct AnchoredEm {
     temper: f64,
     noise: Noise,
     /// M poses at each step of each trajectory, as drawn last; empty where there is no label.
-    drawn: Vec<Vec<Vec<[f64; 3]>>>,
+    drawn: Vec<Vec<Vec<[f32; 3]>>>,
     effective_sample_size: f64,
     /// Recomputed when missing.
     bridges: Option<Vec<Option<Bridge>>>,
@@ -83,7 +92,7 @@ impl AnchoredEm {
         Ok(Self {
             teaching,
             without: experiment.without.clone(),
-            matcher: sight::matcher(scales, experiment.seed, &Device::flex()),
+            matcher: sensor::matcher(scales, experiment.seed, &Device::flex()),
             optimiser: Optimiser::new(Rule::Adam(Adam::default()), RATE).with_schedule(schedule),
             scales: scales.clone(),
             epochs: experiment.epochs,
@@ -107,30 +116,53 @@ impl AnchoredEm {
         [[low[0] - margin, low[1] - margin], [high[0] + margin, high[1] + margin]]
     }
 
-    fn tracker<'a>(&self, sight: &'a Sight, particles: usize, temper: f64) -> Tracker<'a> {
+    fn sensor(&self) -> ImageSensor {
+        ImageSensor::new(&self.matcher, &self.scales, self.bounds())
+    }
+
+    /// How the robot moves, and how exactly. Without odometry it may have done what it does on average: a normal law with
+    /// the mean size of a step.
+    fn odometry(&self) -> Odometry {
         let [position, heading, distance, turn] = self.noise;
-        let least = self.scales.step_size.map(|step| LEAST_NOISE * step);
-        let first = if self.has(Piece::GlobalStart) { sight.map.len() / POSES_FOR_A_PARTICLE } else { 0 };
-        Tracker {
-            odometry: noise::odometry([position.max(least[0]), heading.max(least[2]), distance, turn]),
-            map: &sight.map,
-            jitter: sight.jitter(self.bounds()),
-            bounds: self.bounds(),
-            temper,
-            population: [particles.max(first), particles],
-            found: FOUND * self.scales.step_size[0],
-            looks_first: self.has(Piece::GlobalStart),
-            recovers: self.has(Piece::Recovery),
+        let step = self.scales.step_size;
+        let rest = [position.max(LEAST_NOISE * step[0]), heading.max(LEAST_NOISE * step[2])];
+        let around_mean = std::f64::consts::FRAC_PI_2.sqrt();
+        Odometry {
+            frame: Frame::Reflected,
+            rest: rest.map(|x| x as f32),
+            share: [distance as f32, turn as f32],
+            scale: 0.0,
+            heading_noise: HeadingNoise::After,
+            missing: [step[0], step[2]].map(|size| (around_mean * size) as f32),
         }
+    }
+
+    /// The filter of an episode whose random numbers are these.
+    fn tracker(&self, sensor: &ImageSensor, particles: usize, temper: f64, draws: Stream) -> Tracker {
+        let looks_first = self.has(Piece::GlobalStart);
+        let most = if looks_first { sensor.map_size() / POSES_FOR_A_PARTICLE } else { 0 };
+        let found = FOUND * self.scales.step_size[0];
+        let filter = Filter {
+            population: Population { least: particles.max(1), most: particles.max(most).max(1), found },
+            tempering: Tempering {
+                near: temper as f32,
+                far: (BETWEEN_PLACES * temper) as f32,
+                one_place: ONE_PLACE * found,
+            },
+            recovery: self.has(Piece::Recovery).then_some(RECOVERY),
+            ..Filter::bootstrap(particles)
+        };
+        Tracker::new(filter, self.odometry(), looks_first, draws)
     }
 }
 
-fn pose(state: &[f32]) -> Pose {
-    Pose::new(f64::from(state[0]), f64::from(state[1]), f64::from(state[2]))
+fn pose(state: &[f32]) -> [f64; 3] {
+    std::array::from_fn(|k| f64::from(state[k]))
 }
 
-fn actions(rows: &Rows) -> Vec<[f64; 3]> {
-    (0..rows.len()).map(|t| std::array::from_fn(|k| f64::from(rows.row(t)[k]))).collect()
+/// The action into step t.
+fn action(rows: &Rows, t: usize) -> Option<[f32; 3]> {
+    Some(std::array::from_fn(|k| rows.row(t)[k]))
 }
 
 impl Method for AnchoredEm {
@@ -156,13 +188,13 @@ impl Method for AnchoredEm {
     }
 
     fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>> {
-        let sight = Sight::new(&self.matcher, &self.scales, self.bounds());
-        let one = |(number, episode)| self.track_one(&sight, number, episode, tracking);
+        let sensor = self.sensor();
+        let one = |(number, episode)| self.track_one(&sensor, number, episode, tracking);
         episodes.par_iter().enumerate().map(one).collect()
     }
 
     fn under_way(&self, particles: usize, seed: u64) -> Option<Box<dyn UnderWay>> {
-        Some(Box::new(self.go(particles, seed)))
+        Some(Box::new(self.online_tracker(particles, seed)))
     }
 
     fn parameters(&self) -> Vec<Named> {

@@ -1,9 +1,8 @@
 //! A filter that learns from losses over whole rollouts, and tracks.
 
-use super::cloud::Cloud;
 use super::learner::Learner;
 use super::recorder::Recorder;
-use super::tracking::{episodes_at_once, in_batches, poses};
+use super::tracking::{episodes_at_once, in_batches};
 use super::updates::{Figures, Tally, batches, epoch_seed, fixed_lessons, update_seed};
 use crate::batch::Batch;
 use crate::draws::{DrawSizes, Draws};
@@ -16,7 +15,8 @@ use crate::online::UnderWay;
 use crate::parameters::{Named, values, with_values};
 use crate::prior::Prior;
 use burn::tensor::{DType, Device, Tensor};
-use driftless_world::evaluation::{Particle, Track};
+use driftless_core::Particles;
+use driftless_world::evaluation::Track;
 use driftless_world::labels::Lesson;
 use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
@@ -96,26 +96,24 @@ where
 
 /// What was believed of one sequence.
 fn written((mut recorder, beliefs): (Recorder, Vec<Believed>)) -> Track {
-    for Believed { cloud, log_evidence } in beliefs {
-        recorder.step(cloud.particles(), cloud.mean(), log_evidence);
+    for Believed { belief, log_evidence } in beliefs {
+        recorder.step(&belief, log_evidence);
     }
     recorder.track()
 }
 
 /// What a rollout believed, one recorder for each of its sequences.
 fn recorded<M: Model>(rollout: &Rollout<M>, mut recorders: Vec<Recorder>) -> Vec<Track> {
-    let numbers = |tensor: &Tensor<2>| tensor.try_to_vec_as::<f64>().expect("beliefs are numbers");
     for (belief, info) in rollout.beliefs.iter().zip(&rollout.infos) {
         let count = belief.dims()[1];
-        let states = poses(&belief.states.try_to_vec_as::<f64>().expect("states are numbers"));
-        let means = poses(&numbers(&belief.mean(rollout.space)));
-        let weights = numbers(&belief.weights.exp());
+        let states = belief.states.try_to_vec_as::<f32>().expect("states are numbers");
+        let log_weights = belief.weights.log().try_to_vec_as::<f32>().expect("weights are numbers");
         let evidence = info.log_evidence.try_to_vec_as::<f64>().expect("evidence is a number");
         for (row, recorder) in recorders.iter_mut().enumerate() {
-            let own = row * count..(row + 1) * count;
-            let pairs = states[own.clone()].iter().zip(&weights[own]);
-            let cloud = pairs.map(|(&pose, &weight)| Particle { pose, weight }).collect();
-            recorder.step(cloud, means[row], evidence[row]);
+            let own = states[3 * row * count..][..3 * count].chunks_exact(3);
+            let particles = Particles::from_states(driftless_core::Space::SE2, own);
+            let log_weights = &log_weights[row * count..][..count];
+            recorder.step(&driftless_core::Belief::weighted(particles, log_weights), evidence[row]);
         }
     }
     recorders.into_iter().map(Recorder::track).collect()
@@ -162,7 +160,7 @@ pub(super) trait ByHand<M: Model>: Send {
 
 /// The belief of a step, and the log evidence of what was seen.
 pub(super) struct Believed {
-    pub cloud: Cloud,
+    pub belief: driftless_core::Belief,
     pub log_evidence: f64,
 }
 

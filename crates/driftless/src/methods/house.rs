@@ -196,17 +196,14 @@ impl Method for PfnetFilter {
         let one = |(number, episode): (usize, &Trajectory)| {
             let (lesson, truth) = told(number, episode)?;
             let walk = Walk::new(&lesson, self.settings())?;
-            let mut random = Random::stream(how.seed, number as u64);
             let mut recorder = Recorder::new(truth, number as u64, how, &self.scales);
             filter::follow(
                 &self.network,
                 self.settings(),
                 &walk,
                 how.particles,
-                &mut random,
-                |cloud, seen| {
-                    recorder.step(cloud.particles(), cloud.mean(), seen);
-                },
+                (how.seed, number as u64),
+                |belief, log_evidence| recorder.step(belief, log_evidence),
             )?;
             Ok(recorder.track())
         };

@@ -1,10 +1,10 @@
 //! What a filter believed along an episode, written down beside the truth.
 
-use super::density::Mixture;
 use crate::learn::{Detail, Scales, Tracking};
+use driftless_core::density::Mixture;
+use driftless_core::{Belief, Stream};
 use driftless_world::evaluation::{Particle, Track};
 use driftless_world::pose::Pose;
-use driftless_world::random::Random;
 
 /// Kernels of the belief's density are at least this many step sizes wide: that of the authors' loss.
 const LEAST_WIDTH: f64 = 0.2;
@@ -20,7 +20,7 @@ pub(super) struct Recorder {
     evidence: Vec<f64>,
     clouds: Option<Vec<Vec<Particle>>>,
     least_widths: [f64; 3],
-    random: Random,
+    draws: Stream,
 }
 
 impl Recorder {
@@ -33,23 +33,24 @@ impl Recorder {
             evidence: Vec::new(),
             clouds: (how.detail >= Detail::Clouds).then(Vec::new),
             least_widths: scales.step_size.map(|size| LEAST_WIDTH * size),
-            random: Random::stream(how.seed, REGION_DRAWS + number),
+            draws: Stream::new(how.seed, REGION_DRAWS + number),
         }
     }
 
-    /// Writes down the belief of the next step, its mean, and the log evidence of what was seen.
-    pub(super) fn step(&mut self, belief: Vec<Particle>, mean: Pose, log_evidence: f64) {
-        let truth = self.track.truth[self.track.estimate.len()];
-        self.track.estimate.push(mean);
-        self.sizes.push(belief.iter().map(|particle| particle.weight.powi(2)).sum::<f64>().recip());
+    /// Writes down the belief of the next step, and the log evidence of what was seen.
+    pub(super) fn step(&mut self, belief: &Belief, log_evidence: f64) {
+        let Pose { x, y, heading } = self.track.truth[self.track.estimate.len()];
+        let mean = [0, 1, 2].map(|k| belief.mean_of(k));
+        self.track.estimate.push(Pose::new(mean[0], mean[1], mean[2]));
+        self.sizes.push(belief.weights.effective_sample_size());
         if let Some((densities, covered)) = &mut self.densities {
-            let mixture = Mixture::new(&belief, mean, self.least_widths);
-            densities.push(mixture.log_density(truth));
-            covered.push(mixture.covers(truth, &mut self.random));
+            let mut mixture = Mixture::scott(belief, &self.least_widths);
+            densities.push(mixture.log_density(&[x, y, heading]));
+            covered.push(mixture.covers(&[x, y, heading], &mut self.draws));
         }
         self.evidence.push(log_evidence);
         if let Some(clouds) = &mut self.clouds {
-            clouds.push(belief);
+            clouds.push(particles(belief));
         }
     }
 
@@ -65,4 +66,14 @@ impl Recorder {
             ..self.track
         }
     }
+}
+
+/// Particles as reports have them.
+fn particles(belief: &Belief) -> Vec<Particle> {
+    let [x, y, heading] = [0, 1, 2].map(|k| belief.particles.column(k));
+    let particle = |(i, &weight): (usize, &f32)| {
+        let pose = Pose::new(f64::from(x[i]), f64::from(y[i]), f64::from(heading[i]));
+        Particle { pose, weight: f64::from(weight) }
+    };
+    belief.weights.linear().iter().enumerate().map(particle).collect()
 }

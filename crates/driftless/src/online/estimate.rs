@@ -1,7 +1,7 @@
 //! What is said of a belief.
 
-use crate::methods::cloud::Cloud;
-use driftless_world::pose::{Pose, wrap};
+use driftless_core::Belief;
+use driftless_world::pose::Pose;
 
 /// Where the robot is believed to be after a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,20 +23,15 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    pub(crate) fn of(cloud: &Cloud) -> Self {
-        let mean = cloud.mean();
-        let mut covariance = [[0.0; 3]; 3];
-        for (pose, weight) in cloud.poses.iter().zip(&cloud.weights) {
-            let apart = [pose[0] - mean.x, pose[1] - mean.y, wrap(pose[2] - mean.heading)];
-            for i in 0..3 {
-                (0..3).for_each(|j| covariance[i][j] += weight * apart[i] * apart[j]);
-            }
-        }
+    pub(crate) fn of(belief: &Belief) -> Self {
+        let mean = [0, 1, 2].map(|k| belief.mean_of(k));
+        let mut covariance = [0.0; 9];
+        belief.covariance_around(&mean, &mut covariance);
         Self {
-            pose: mean,
-            covariance,
-            effective_sample_size: cloud.effective_sample_size(),
-            particles: cloud.poses.len(),
+            pose: Pose::new(mean[0], mean[1], mean[2]),
+            covariance: [0, 3, 6].map(|row| std::array::from_fn(|k| covariance[row + k])),
+            effective_sample_size: belief.weights.effective_sample_size(),
+            particles: belief.particles.len(),
             lost: None,
             saw: true,
             moved: true,
@@ -47,17 +42,18 @@ impl Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use driftless_core::{Particles, Space, Weights};
 
     #[test]
     fn by_hand() {
-        let cloud = Cloud { poses: vec![[0.0, 1.0, 3.1], [4.0, 3.0, -3.1]], weights: vec![0.25, 0.75] };
-        let found = Estimate::of(&cloud);
-        assert_eq!((found.pose.x, found.pose.y, found.particles), (3.0, 2.5, 2));
+        let particles = Particles::from_states(Space::SE2, [[0.0_f32, 1.0, 3.1], [4.0, 3.0, -3.1]]);
+        let weights = Weights::normalised(&[0.0, 3.0_f32.ln()]);
+        let found = Estimate::of(&Belief { particles, weights });
+        assert!((found.pose.x - 3.0).abs() < 1e-6 && (found.pose.y - 2.5).abs() < 1e-6);
+        assert_eq!(found.particles, 2);
         // ¼ 3² + ¾ 1², ¼ 3 · 1.5 + ¾ 1 · ½, ¼ 1.5² + ¾ ½².
-        assert_eq!(
-            [found.covariance[0][0], found.covariance[0][1], found.covariance[1][1]],
-            [3.0, 1.5, 0.75]
-        );
+        let parts = [found.covariance[0][0], found.covariance[0][1], found.covariance[1][1]];
+        assert!(parts.iter().zip([3.0, 1.5, 0.75]).all(|(found, exact)| (found - exact).abs() < 1e-5));
         // 2π - 6.2 = 0.083 apart across the half turn: about ¾ · ¼ of the square of that.
         assert!((found.covariance[2][2] - 0.1875 * 0.083_185_f64.powi(2)).abs() < 1e-5);
         assert_eq!(found.covariance[2][0], found.covariance[0][2]);

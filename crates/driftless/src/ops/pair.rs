@@ -7,28 +7,29 @@ use crate::dropout::Phase;
 use crate::model::SharpMatch;
 use crate::nets::{Activation, ImageEncoder, PlaceEncoder, Projected, Waves};
 use crate::parameters::Named;
+use driftless_core::Particles;
 use driftless_kernels::Cpu;
 use driftless_kernels::contrast::{Atlas, Examples, Pair, PairGradient, SightMemory, Workshop};
 
 type Matcher = SharpMatch<Projected<ImageEncoder>, PlaceEncoder>;
 
 /// A matcher's weights where the kernels want them.
-pub(crate) struct Eyes {
+pub(crate) struct FrameEncoder {
     pair: Pair,
     waves: Waves,
     keep: f64,
     cpu: Cpu,
 }
 
-/// Room to work, kept from one image to the next.
+/// Memory that is used again from one image to the next.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Room {
-    pub(crate) memory: SightMemory,
+pub(crate) struct EncoderWorkspace {
+    memory: SightMemory,
+    turned: [Vec<f32>; 7],
     rows: Vec<f32>,
-    scores: Vec<f32>,
 }
 
-impl Eyes {
+impl FrameEncoder {
     pub(crate) fn of(matcher: &Matcher) -> Self {
         let sharpness = matcher.sharpness().try_into_vec_as::<f32>().expect("a number")[0];
         let pair = Pair {
@@ -47,7 +48,7 @@ impl Eyes {
         &self,
         matcher: &Matcher,
         images: &[f32],
-        poses: &[[f64; 3]],
+        poses: &Particles,
         phase: Phase,
         shop: &mut Workshop,
     ) -> (f64, Vec<Named>) {
@@ -59,15 +60,21 @@ impl Eyes {
         (loss, self.named(matcher, &gradient))
     }
 
-    fn rows(&self, poses: &[[f64; 3]]) -> Vec<f32> {
+    fn rows(&self, poses: &Particles) -> Vec<f32> {
         let mut rows = Vec::new();
-        self.waves.rows(poses, self.pair.places.input_width(), &mut rows);
+        self.waves.rows(poses, self.pair.places.input_width(), &mut Default::default(), &mut rows);
         rows
     }
 
-    /// Images one after the other, as features of length 1, which replace those there were.
-    pub(crate) fn see(&self, images: &[f32], memory: &mut SightMemory, seen: &mut Vec<f32>) {
-        self.pair.see(self.cpu, images, memory, seen);
+    /// Images one after the other, as features of length 1, which replace those there were; zeros for an image that is
+    /// not finite.
+    pub(crate) fn encode(&self, images: &[f32], workspace: &mut EncoderWorkspace, features: &mut Vec<f32>) {
+        self.pair.see(self.cpu, images, &mut workspace.memory, features);
+    }
+
+    /// κ, by which cosines become scores.
+    pub(crate) fn sharpness(&self) -> f32 {
+        self.pair.sharpness
     }
 
     /// From the features of one image to those of the next.
@@ -75,25 +82,27 @@ impl Eyes {
         self.pair.width()
     }
 
-    /// log l before the temper, of one image's features at each pose; in place of those there were.
-    pub(crate) fn scores(&self, seen: &[f32], poses: &[[f64; 3]], room: &mut Room, scores: &mut Vec<f64>) {
-        self.waves.rows(poses, self.pair.places.input_width(), &mut room.rows);
-        self.pair.scores(self.cpu, seen, &room.rows, &mut room.memory, &mut room.scores);
-        scores.clear();
-        scores.extend(room.scores.iter().map(|&score| f64::from(score)));
+    /// log l before tempering, of one image's features at each pose.
+    pub(crate) fn scores(
+        &self,
+        features: &[f32],
+        poses: &Particles,
+        workspace: &mut EncoderWorkspace,
+        scores: &mut [f32],
+    ) {
+        let EncoderWorkspace { memory, turned, rows } = workspace;
+        self.waves.rows(poses, self.pair.places.input_width(), turned, rows);
+        self.pair.scores(self.cpu, features, rows, memory, scores);
     }
 
     /// Poses to be compared with many images.
-    pub(crate) fn atlas(&self, poses: &[[f64; 3]]) -> Atlas {
+    pub(crate) fn atlas(&self, poses: &Particles) -> Atlas {
         self.pair.atlas(self.cpu, &self.rows(poses))
     }
 
-    /// The scores of some images' features and all poses of an atlas, a row for each image, padded.
-    pub(crate) fn look_up(&self, seen: &[f32], atlas: &Atlas, scores: &mut Vec<f32>) {
-        self.pair.look_up(self.cpu, seen, atlas, scores);
-        for score in scores {
-            *score *= self.pair.sharpness;
-        }
+    /// Cosines of some images' features and all poses of an atlas, a row for each image, padded.
+    pub(crate) fn look_up(&self, features: &[f32], atlas: &Atlas, cosines: &mut Vec<f32>) {
+        self.pair.look_up(self.cpu, features, atlas, cosines);
     }
 
     /// Derivatives by all parameters, in the order of the fields.

@@ -30,10 +30,10 @@ fn drawing_anew_is_unbiased() {
         let mut localiser = Localiser::new(&model, &settings, &start).unwrap();
         let stepped = localiser.step(&RangeScan::default(), None, &mut random);
         // (1 + 2 + … + 7)² / (1² + 2² + … + 7²)
-        assert!(stepped.resamples && (stepped.effective - 784.0 / 140.0).abs() < 1e-9);
+        assert!((stepped.effective - 784.0 / 140.0).abs() < 1e-5);
         localiser.step(&RangeScan::default(), None, &mut random);
-        for particle in localiser.particles() {
-            counts[particle.pose.x as usize] += 1.0 / f64::from(runs);
+        for &x in localiser.belief().particles.column(0) {
+            counts[x as usize] += 1.0 / f64::from(runs);
         }
     }
     for (x, count) in counts.into_iter().enumerate() {
@@ -52,7 +52,9 @@ fn particles_move_in_the_robots_frame_and_spread() {
         let start = vec![Pose::new(10.0, 20.0, std::f64::consts::FRAC_PI_2); count];
         let mut localiser = Localiser::new(&model, &settings, &start).unwrap();
         localiser.step(&RangeScan::default(), Some(action), &mut Random::new(6));
-        let poses: Vec<Pose> = localiser.particles().iter().map(|particle| particle.pose).collect();
+        let particles = &localiser.belief().particles;
+        let pose = |i: usize| [0, 1, 2].map(|k| f64::from(particles.column(k)[i]));
+        let poses: Vec<Pose> = (0..count).map(pose).map(|[x, y, heading]| Pose::new(x, y, heading)).collect();
         let moments = |of: fn(&Pose) -> f64| {
             let mean = poses.iter().map(of).sum::<f64>() / count as f64;
             let variance = poses.iter().map(|pose| (of(pose) - mean).powi(2)).sum::<f64>() / count as f64;
@@ -61,10 +63,10 @@ fn particles_move_in_the_robots_frame_and_spread() {
         [moments(|pose| pose.x), moments(|pose| pose.y), moments(|pose| pose.heading)]
     };
     let quarter = std::f64::consts::FRAC_PI_2;
-    // Means and deviations; a mean errs by σ / √N, a deviation by σ / √2N: five of these, or rounding.
+    // Means and deviations; a mean errs by σ / √N, a deviation by σ / √2N: five of these, or rounding of 32 bits.
     let close = |found: [[f64; 2]; 3], expected: [[f64; 2]; 3]| {
         for (found, [mean, deviation]) in found.into_iter().zip(expected) {
-            let slack = 5.0 * deviation / (count as f64).sqrt() + 1e-9;
+            let slack = 5.0 * deviation / (count as f64).sqrt() + 1e-5;
             assert!((found[0] - mean).abs() < slack && (found[1] - deviation).abs() < slack, "{found:?}");
         }
     };
@@ -89,14 +91,16 @@ fn what_no_particle_explains_changes_no_weight() {
     let mut step =
         |forward: f64| localiser.step(&RangeScan::default(), Some([forward, 0.0, 0.0]), &mut random);
     let first = step(0.0);
-    assert!(first.explained && (first.estimate.x - 5.0 / 3.0).abs() < 1e-9, "{first:?}");
+    assert!(first.explained && (first.estimate.x - 5.0 / 3.0).abs() < 1e-6, "{first:?}");
     let lost = step(100.0);
-    assert!(!lost.explained && (lost.estimate.x - 305.0 / 3.0).abs() < 1e-9, "{lost:?}");
+    assert!(!lost.explained && (lost.estimate.x - 305.0 / 3.0).abs() < 1e-4, "{lost:?}");
     assert!((lost.effective - first.effective).abs() < 1e-12);
-    for absurd in [f64::NAN, f64::INFINITY, 1e300] {
-        let stayed = step(absurd);
-        assert!(!stayed.moved && stayed.estimate == lost.estimate, "{stayed:?}");
-    }
     let back = step(-100.0);
-    assert!(back.explained && (back.estimate.x - 9.0 / 5.0).abs() < 1e-9, "weights 1 : 4 {back:?}");
+    assert!(back.explained && (back.estimate.x - 9.0 / 5.0).abs() < 1e-5, "weights 1 : 4 {back:?}");
+    // An absurd action says only that time has passed: 20 cm, 10 pixels, in any direction.
+    for absurd in [f64::NAN, f64::INFINITY, 1e300] {
+        assert!(!step(absurd).moved);
+    }
+    let apart = localiser.belief().particles.column(0).iter().zip([1.0, 2.0]).map(|(at, from)| (at - from).abs());
+    assert!(apart.into_iter().all(|moved| moved > 0.01 && moved < 100.0));
 }

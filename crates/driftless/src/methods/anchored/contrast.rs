@@ -1,9 +1,10 @@
 //! One update: which images belong to which poses.
 
-use super::sight::Matcher;
+use super::sensor::Matcher;
 use crate::dropout::Phase;
-use crate::ops::Eyes;
+use crate::ops::FrameEncoder;
 use crate::parameters::Named;
+use driftless_core::{Particles, Space};
 use driftless_kernels::contrast::Workshop;
 use driftless_world::random::Random;
 
@@ -14,7 +15,7 @@ const POSES: usize = 4;
 /// An image, and poses where it may have been taken.
 pub struct Example<'a> {
     pub pixels: &'a [f32],
-    pub poses: &'a [[f64; 3]],
+    pub poses: &'a [[f32; 3]],
 }
 
 /// The contrastive loss of images drawn at random, and its gradient.
@@ -25,12 +26,13 @@ pub fn loss(
     random: &mut Random,
 ) -> (f64, Vec<Named>) {
     let count = IMAGES.min(examples.len());
-    let (mut pixels, mut poses) = (Vec::new(), Vec::with_capacity(count * POSES));
+    let (mut pixels, mut poses) = (Vec::new(), Particles::new(Space::SE2));
+    poses.reserve(count * POSES);
     for _ in 0..count {
         let example = &examples[random.below(examples.len())];
         pixels.extend_from_slice(example.pixels);
-        poses.extend((0..POSES).map(|_| example.poses[random.below(example.poses.len())]));
+        (0..POSES).for_each(|_| poses.push(&example.poses[random.below(example.poses.len())]));
     }
     let phase = Phase::Training { seed: random.bits() };
-    Eyes::of(matcher).contrast(matcher, &pixels, &poses, phase, shop)
+    FrameEncoder::of(matcher).contrast(matcher, &pixels, &poses, phase, shop)
 }

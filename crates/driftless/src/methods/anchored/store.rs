@@ -35,7 +35,10 @@ impl AnchoredEm {
             return all;
         }
         all.push(named(LENGTHS, self.drawn.iter().map(|path| path.len() as f64).collect()));
-        all.push(named(POSES, self.drawn.iter().flatten().flatten().flatten().copied().collect()));
+        all.push(named(
+            POSES,
+            self.drawn.iter().flatten().flatten().flatten().map(|&x| f64::from(x)).collect(),
+        ));
         all.push(named(SIZE, vec![self.effective_sample_size]));
         all
     }
@@ -72,7 +75,7 @@ impl AnchoredEm {
         if each * 3 * steps != poses.len() {
             return Err(Error::setting(POSES, "does not fit the lengths of the paths"));
         }
-        let mut poses = poses.chunks_exact(3).map(|pose| [pose[0], pose[1], pose[2]]);
+        let mut poses = poses.chunks_exact(3).map(|pose| [pose[0], pose[1], pose[2]].map(|x| x as f32));
         let mut step = || poses.by_ref().take(each).collect::<Vec<_>>();
         self.drawn = lengths.iter().map(|&length| (0..length as usize).map(|_| step()).collect()).collect();
         Ok(())

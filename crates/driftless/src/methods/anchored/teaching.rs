@@ -2,12 +2,12 @@
 
 use super::contrast::{self, Example};
 use super::noise::{self, Known};
-use super::paths::{Sizes, draw_paths};
-use super::tracker::View;
-use super::{AnchoredEm, ROUND, Sight, sight};
+use super::paths::{Evidence, Sizes, Tempered, draw_paths};
+use super::{AnchoredEm, ROUND, sensor};
 use crate::error::{Error, Result};
 use crate::learn::{EpochReport, Piece, TrainingSet};
 use crate::smooth::chain::Bridge;
+use driftless_core::Stream;
 use driftless_kernels::contrast::Workshop;
 use driftless_world::labels::Lesson;
 use driftless_world::random::Random;
@@ -18,7 +18,7 @@ pub(super) const UPDATES: u64 = 100;
 const PATHS: Sizes = Sizes { particles: 200, paths: 8 };
 /// What scores are multiplied by where paths are drawn: the network has seen these very images, and
 /// neighbouring ones are alike.
-const PATH_TEMPER: f64 = 0.5;
+const PATH_TEMPER: f32 = 0.5;
 /// Of the trajectories, this share is kept from the network, to calibrate the temper on.
 const HELD_OUT: f64 = 0.1;
 /// The paper's noise a step: standard deviations of position and heading.
@@ -73,20 +73,20 @@ impl AnchoredEm {
     /// Paths by labels and odometry, and from the second round on by images.
     fn draw(&mut self, epoch: u64, lessons: &[Lesson]) -> Result<()> {
         let looks = epoch > 1 && self.has(Piece::ImagesInPaths);
-        let sight = looks.then(|| Sight::new(&self.matcher, &self.scales, self.bounds()));
+        let sensor = looks.then(|| self.sensor());
         let bridges = self.bridges.as_ref().expect("they were made before");
         let draw = |(number, (lesson, bridge)): (usize, (&Lesson, &Option<Bridge>))| {
             let Some(bridge) = bridge else { return Ok((Vec::new(), 0.0)) };
-            let mut random = Random::stream(self.seed ^ epoch.rotate_left(32), number as u64);
-            let images = sight::images(lesson, &self.scales.pixels)?;
-            let seen = sight.as_ref().map(|sight| sight.of(&images));
-            let weigh = |t: usize, poses: &[[f64; 3]]| {
-                let Some(seen) = &seen else { return vec![0.0; poses.len()] };
-                let mut scores = Vec::new();
-                seen.scores(t, poses, &mut scores);
-                scores.into_iter().map(|score| PATH_TEMPER * score).collect()
+            let mut draws = Stream::new(self.seed ^ epoch.rotate_left(32), number as u64);
+            let mut frames = match &sensor {
+                Some(sensor) => {
+                    let images = sensor::images(lesson, &self.scales.pixels)?;
+                    Some(Tempered(sensor.encode(&images), PATH_TEMPER))
+                }
+                None => None,
             };
-            let drawn = draw_paths(bridge, weigh, PATHS, &mut random);
+            let evidence = frames.as_mut().map(|frames| frames as &mut dyn Evidence);
+            let drawn = draw_paths(bridge, evidence, PATHS, &mut draws);
             Ok((drawn.poses, drawn.effective_sample_size))
         };
         let all = lessons.par_iter().zip(bridges).enumerate().map(draw).collect::<Result<Vec<_>>>()?;
@@ -98,7 +98,7 @@ impl AnchoredEm {
 
     /// An epoch of updates.
     pub(super) fn update(&mut self, epoch: u64, lessons: &[Lesson]) -> Result<EpochReport> {
-        let pixels = |lesson: &Lesson| sight::images(lesson, &self.scales.pixels);
+        let pixels = |lesson: &Lesson| sensor::images(lesson, &self.scales.pixels);
         let taught = &lessons[..lessons.len() - held_out(lessons.len())];
         let pixels = taught.par_iter().map(pixels).collect::<Result<Vec<Vec<f32>>>>()?;
         let shape = self.scales.pixels.shape();
@@ -143,7 +143,7 @@ pub(super) fn load(lessons: &TrainingSet, draw: u64) -> Result<Vec<Lesson>> {
 }
 
 /// The known pose of each step, or nothing.
-fn known_poses(lesson: &Lesson) -> Vec<Vec<[f64; 3]>> {
-    let numbers = |state: &[f32]| std::array::from_fn(|k| f64::from(state[k]));
+fn known_poses(lesson: &Lesson) -> Vec<Vec<[f32; 3]>> {
+    let numbers = |state: &[f32]| std::array::from_fn(|k| state[k]);
     lesson.labels().iter().map(|state| state.map(numbers).into_iter().collect()).collect()
 }

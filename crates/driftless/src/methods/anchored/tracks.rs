@@ -1,22 +1,21 @@
 //! Tracking whole episodes, with the truth beside what is believed.
 
-use super::{AnchoredEm, actions, pose, sight};
+use super::sensor::{self, ImageSensor};
+use super::{AnchoredEm, action, pose};
 use crate::error::{Error, Result};
 use crate::learn::Tracking;
-use crate::methods::cloud::Cloud;
 use crate::methods::recorder::Recorder;
+use driftless_core::Stream;
 use driftless_world::evaluation::Track;
 use driftless_world::labels::LabelBudget;
 use driftless_world::pose::Pose;
-use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
-use sight::Sight;
 
 impl AnchoredEm {
     /// One episode, followed from its images and actions alone.
     pub(super) fn track_one(
         &self,
-        sight: &Sight,
+        sensor: &ImageSensor,
         number: usize,
         episode: &Trajectory,
         how: Tracking,
@@ -27,15 +26,16 @@ impl AnchoredEm {
             return Err(Error::File(problem.in_record(format!("episode {number}"))));
         }
         let lesson = LabelBudget::new(1.0, 0)?.plan([known]).lesson(0, episode.clone())?;
-        let images = sight::images(&lesson, &self.scales.pixels)?;
-        let truth: Vec<Pose> = episode.states.iter().flatten().map(pose).collect();
-        let mut random = Random::stream(how.seed, number as u64);
+        let mut frames = sensor.encode(&sensor::images(&lesson, &self.scales.pixels)?);
+        let truth = episode.states.iter().flatten().map(pose);
+        let truth = truth.map(|[x, y, heading]| Pose::new(x, y, heading)).collect();
         let mut recorder = Recorder::new(truth, number as u64, how, &self.scales);
-        let show = |_: usize, cloud: &Cloud, log_evidence: f64| {
-            recorder.step(cloud.particles(), cloud.mean(), log_evidence);
-        };
-        let tracker = self.tracker(sight, how.particles, self.temper);
-        tracker.follow(&sight.of(&images), &actions(&episode.actions), &mut random, show);
+        let draws = Stream::new(how.seed, number as u64);
+        let mut tracker = self.tracker(sensor, how.particles, self.temper, draws);
+        for t in 0..episode.len() {
+            let (log_evidence, _) = tracker.step(frames.at(t), action(&episode.actions, t));
+            recorder.step(&tracker.state().belief, log_evidence);
+        }
         Ok(recorder.track())
     }
 }

@@ -1,20 +1,75 @@
-//! PF-net's filter put to use: any number of particles, drawn anew when few of them count.
+//! PF-net's network as a sensor of the particle filter.
 
 use super::network::Network;
-use super::particles::{State, drive, first};
+use super::particles::{State, first};
 use super::teaching::{Pool, look};
 use super::walk::{PIXELS_PER_UNIT, Walk};
 use crate::error::Result;
 use crate::learn::HouseSettings;
-use crate::methods::cloud::Cloud;
-use crate::resample::choose_by_markers;
+use driftless_core::filter::Tempering;
+use driftless_core::motion::{HeadingNoise, Odometry, Still};
+use driftless_core::{
+    Belief, Filter, FilterState, Motion, Particles, Reading, Sensor, Space, Stream, Workspace,
+};
 use driftless_kernels::Cpu;
 use driftless_kernels::pfnet::PfnetMemory;
+use driftless_world::pose::Frame;
 use driftless_world::random::Random;
 use rayon::prelude::*;
 
 /// Particles that a thread looks at together: two rows of lanes.
 pub(super) const TOGETHER: usize = 32;
+
+/// The network and the image of one step.
+struct PfnetSensor<'a> {
+    network: &'a Network,
+    settings: &'a HouseSettings,
+    walk: &'a Walk,
+    t: usize,
+    seen: PfnetMemory,
+    pool: Pool,
+}
+
+impl Sensor for PfnetSensor<'_> {
+    fn log_likelihoods(&mut self, particles: &Particles, log: &mut [f32]) -> Reading {
+        let (net, cpu, pool) = (self.network.net(), Cpu::best(), &self.pool);
+        let image = &self.walk.images[self.t * net.pixels()..][..net.pixels()];
+        if !image.iter().all(|x| x.is_finite()) {
+            return Reading::Missing;
+        }
+        net.see(cpu, image, 1, false, &mut self.seen);
+        let state = |i: usize| -> State { [0, 1, 2].map(|k| f64::from(particles.column(k)[i])) };
+        let (seen, settings, walk) = (&self.seen, self.settings, self.walk);
+        log.par_chunks_mut(TOGETHER).enumerate().for_each(|(part, log)| {
+            let poses: Vec<State> = (0..log.len()).map(|i| state(part * TOGETHER + i)).collect();
+            let mut views = vec![0.0; poses.len() * net.view()];
+            look(walk, settings, &poses, &mut views);
+            pool.with(|memory| {
+                net.see_again(poses.len(), seen, memory);
+                net.weigh(cpu, 0, &views, memory, log);
+            });
+        });
+        Reading::Present
+    }
+}
+
+/// Odometry with these standard deviations in pixels and radians, in PF-net's order.
+pub(super) fn odometry(noise: State) -> Odometry {
+    Odometry {
+        frame: Frame::Robot,
+        rest: [noise[0] as f32, noise[2] as f32],
+        share: [0.0; 2],
+        scale: 0.0,
+        heading_noise: HeadingNoise::Before,
+        missing: [noise[0] as f32, noise[2] as f32],
+    }
+}
+
+/// Particles of equal weight.
+pub(super) fn started(poses: &[State]) -> FilterState {
+    let states = poses.iter().map(|pose| pose.map(|x| x as f32));
+    FilterState::new(Belief::new(Particles::from_states(Space::SE2, states)))
+}
 
 /// Follows a walk; `show` is given each belief, in the experiment's units, and the log evidence of what was seen.
 pub(super) fn follow(
@@ -22,108 +77,31 @@ pub(super) fn follow(
     settings: &HouseSettings,
     walk: &Walk,
     particles: usize,
-    random: &mut Random,
-    mut show: impl FnMut(&Cloud, f64),
+    (seed, number): (u64, u64),
+    mut show: impl FnMut(&Belief, f64),
 ) -> Result<()> {
-    let (noise, pool) = (settings.noise(), Pool::default());
-    let poses = first(walk.start, &walk.maps, particles, random)?;
-    let mut cloud = Cloud { poses, weights: vec![1.0 / particles as f64; particles] };
-    let mut seen = PfnetMemory::default();
+    let poses = first(walk.start, &walk.maps, particles, &mut Random::stream(seed, number))?;
+    let tempering = Tempering::constant(settings.sharpness as f32);
+    let filter = Filter { tempering, ..Filter::bootstrap(particles) };
+    let (mut state, mut workspace) = (started(&poses), Workspace::new(Space::SE2));
+    let (odometry, mut draws) = (odometry(settings.noise()), Stream::new(seed, number));
+    let (seen, pool) = <(PfnetMemory, Pool)>::default();
+    let mut sensor = PfnetSensor { network, settings, walk, t: 0, seen, pool };
     for (t, action) in walk.actions.iter().enumerate() {
-        if t > 0 {
-            cloud.poses.iter_mut().for_each(|pose| {
-                drive(pose, *action, noise, random);
-            });
-        }
-        let said = weigh(network, settings, walk, (t, &cloud.poses), &mut seen, &pool);
-        let evidence = reweight(&mut cloud.weights, &said, settings.sharpness);
-        show(&in_units(&cloud), evidence);
-        if cloud.effective_sample_size() < 0.5 * particles as f64 {
-            resample(&mut cloud, random.unit());
-        }
+        sensor.t = t;
+        let mut driven = odometry.by(Some(action.map(|x| x as f32)));
+        let motion: &mut dyn Motion = if t > 0 { &mut driven } else { &mut Still };
+        let report = filter.step(&mut state, motion, &mut sensor, &mut draws, &mut workspace);
+        show(&in_units(&state.belief), report.log_evidence);
     }
     Ok(())
 }
 
-/// What the network says of all particles of a step.
-fn weigh(
-    network: &Network,
-    settings: &HouseSettings,
-    walk: &Walk,
-    (t, poses): (usize, &[State]),
-    seen: &mut PfnetMemory,
-    pool: &Pool,
-) -> Vec<f32> {
-    let (net, cpu) = (network.net(), Cpu::best());
-    net.see(cpu, &walk.images[t * net.pixels()..][..net.pixels()], 1, false, seen);
-    let mut said = vec![0.0; poses.len()];
-    said.par_chunks_mut(TOGETHER).zip(poses.par_chunks(TOGETHER)).for_each(|(said, poses)| {
-        let mut views = vec![0.0; poses.len() * net.view()];
-        look(walk, settings, poses, &mut views);
-        pool.with(|memory| {
-            net.see_again(poses.len(), seen, memory);
-            net.weigh(cpu, 0, &views, memory, said);
-        });
-    });
-    said
-}
-
-/// Multiplies weights by likelihoods to the power of `sharpness` and normalises; returns the log evidence. What is not finite counts for
-/// nothing; if nothing is left, the weights stay as they are.
-fn reweight(weights: &mut [f64], said: &[f32], sharpness: f64) -> f64 {
-    let finite = |x: f32| if x.is_finite() { sharpness * f64::from(x) } else { f64::NEG_INFINITY };
-    let most = said.iter().map(|&x| finite(x)).fold(f64::NEG_INFINITY, f64::max);
-    let new: Vec<f64> = weights.iter().zip(said).map(|(w, &x)| w * (finite(x) - most).exp()).collect();
-    let sum: f64 = new.iter().sum();
-    if !(sum > 0.0 && sum.is_finite()) {
-        return 0.0;
-    }
-    weights.iter_mut().zip(new).for_each(|(weight, new)| *weight = new / sum);
-    most + sum.ln()
-}
-
-/// Systematic: the k-th of N particles comes from where the sum of weights passes (u + k) / N.
-fn resample(cloud: &mut Cloud, u: f64) {
-    let (count, mut parents) = (cloud.poses.len(), Vec::new());
-    let markers = (0..count).map(|k| (u + k as f64) / count as f64);
-    choose_by_markers(&cloud.weights, markers, &mut Vec::new(), &mut parents);
-    cloud.poses = parents.into_iter().map(|parent| cloud.poses[parent]).collect();
-    cloud.weights.fill(1.0 / count as f64);
-}
-
 /// The same belief in the experiment's units.
-fn in_units(cloud: &Cloud) -> Cloud {
-    let pose = |[x, y, heading]: &State| [x / PIXELS_PER_UNIT, y / PIXELS_PER_UNIT, *heading];
-    Cloud { poses: cloud.poses.iter().map(pose).collect(), weights: cloud.weights.clone() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dead_likelihoods_keep_the_weights() {
-        let mut weights = vec![0.25, 0.75];
-        assert_eq!(reweight(&mut weights, &[f32::NAN, f32::NEG_INFINITY], 1.0), 0.0);
-        assert_eq!(weights, [0.25, 0.75]);
-        let evidence = reweight(&mut weights, &[f32::NAN, 2.0], 0.5);
-        assert_eq!(weights, [0.0, 1.0]);
-        assert!((evidence - (1.0 + 0.75_f64.ln())).abs() < 1e-12);
+pub(super) fn in_units(belief: &Belief) -> Belief {
+    let mut scaled = belief.clone();
+    for column in &mut scaled.particles.columns_mut()[..2] {
+        column.iter_mut().for_each(|x| *x /= PIXELS_PER_UNIT as f32);
     }
-
-    /// Each particle has as many children as its weight says, but for less than one.
-    #[test]
-    fn children_by_weight() {
-        let weights = vec![0.0, 0.05, 0.5, 0.15, 0.3];
-        for u in [0.0, 0.3, 0.999_999] {
-            let poses = (0..5).map(|k| [f64::from(k), 0.0, 0.0]).collect();
-            let mut cloud = Cloud { poses, weights: weights.clone() };
-            resample(&mut cloud, u);
-            for (k, weight) in weights.iter().enumerate() {
-                let children = cloud.poses.iter().filter(|pose| pose[0] == k as f64).count() as f64;
-                assert!((children - 5.0 * weight).abs() < 1.0, "{k}: {children}");
-                assert!(*weight > 0.0 || children == 0.0, "a child without a parent's weight");
-            }
-        }
-    }
+    scaled
 }

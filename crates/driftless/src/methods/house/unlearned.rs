@@ -6,12 +6,14 @@ use super::walk::{PIXELS_PER_UNIT, state};
 use crate::classical::{ClassicalSettings, track};
 use crate::error::{Error, Result};
 use crate::learn::{EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
-use crate::methods::cloud::Cloud;
-use crate::methods::house::particles::{State, drive, first};
+use crate::methods::house::filter::{in_units, odometry, started};
+use crate::methods::house::particles::{State, first};
 use crate::methods::house::walk::in_pixels;
 use crate::methods::recorder::Recorder;
 use crate::parameters::Named;
-use driftless_world::evaluation::{Particle, Track};
+use driftless_core::motion::Noise;
+use driftless_core::{Motion, Stream};
+use driftless_world::evaluation::Track;
 use driftless_world::files::pfnet::HouseMaps;
 use driftless_world::labels::Lesson;
 use driftless_world::pose::Pose;
@@ -62,10 +64,10 @@ impl UnlearnedMethod {
             _ => first(start, maps, how.particles, &mut random)?,
         };
         match self.which {
-            Unlearned::Odometry => Ok(dead_reckoning(&lesson, truth, start)),
+            Unlearned::Odometry => Ok(dead_reckoning(&lesson, truth, &start)),
             Unlearned::Classical => {
                 let recorder = Recorder::new(truth, number as u64, how, &self.scales);
-                self.localise(&lesson, maps, &start, recorder, &mut random)
+                self.localise(&lesson, maps, &start, recorder, Stream::new(how.seed, number as u64))
             }
         }
     }
@@ -76,7 +78,7 @@ impl UnlearnedMethod {
         maps: &Arc<HouseMaps>,
         start: &[State],
         mut recorder: Recorder,
-        random: &mut Random,
+        mut draws: Stream,
     ) -> Result<Track> {
         let Observations::Images(images) = lesson.observations() else {
             return Err(Error::setting("method", "classical needs depth images"));
@@ -88,35 +90,26 @@ impl UnlearnedMethod {
             ));
         }
         let start: Vec<Pose> = start.iter().map(|pose| Pose::new(pose[0], pose[1], pose[2])).collect();
-        let settings = ClassicalSettings { keep_clouds: true, ..self.settings.clone() };
         let actions = (0..lesson.len()).flat_map(|t| state(lesson.actions().row(t))).map(|x| x as f32);
-        let found = track(maps, images, &Rows::new(3, actions.collect())?, &start, &settings, random)?;
-        let clouds = found.clouds.unwrap_or_default();
-        for (cloud, mean) in clouds.into_iter().zip(found.estimates) {
-            let particle = |one: Particle| Particle { pose: in_units(one.pose), ..one };
-            recorder.step(cloud.into_iter().map(particle).collect(), in_units(mean), 0.0);
-        }
-        Ok(Track { log_evidence: None, ..recorder.track() })
+        let actions = Rows::new(3, actions.collect())?;
+        track(maps, images, &actions, &start, &self.settings, &mut draws, |belief, log_evidence| {
+            recorder.step(&in_units(belief), log_evidence);
+        })?;
+        Ok(recorder.track())
     }
 }
 
-fn in_units(pose: Pose) -> Pose {
-    Pose::new(pose.x / PIXELS_PER_UNIT, pose.y / PIXELS_PER_UNIT, pose.heading)
-}
-
 /// The mean of what odometry makes of the first poses.
-fn dead_reckoning(lesson: &Lesson, truth: Vec<Pose>, start: Vec<State>) -> Track {
-    let weights = vec![1.0 / start.len() as f64; start.len()];
-    let mut cloud = Cloud { poses: start, weights };
-    let mut still = Random::new(0);
+fn dead_reckoning(lesson: &Lesson, truth: Vec<Pose>, start: &[State]) -> Track {
+    let mut belief = started(start).belief;
+    let (odometry, mut noise, mut draws) = (odometry([0.0; 3]), Noise::default(), Stream::new(0, 0));
     let estimates = (0..lesson.len()).map(|t| {
         if t > 0 {
-            let action = state(lesson.actions().row(t));
-            for pose in &mut cloud.poses {
-                drive(pose, action, [0.0; 3], &mut still);
-            }
+            let action = state(lesson.actions().row(t)).map(|x| x as f32);
+            odometry.by(Some(action)).propagate(&mut belief.particles, &mut draws, &mut noise);
         }
-        in_units(cloud.mean())
+        let [x, y, heading] = [0, 1, 2].map(|k| belief.mean_of(k));
+        Pose::new(x / PIXELS_PER_UNIT, y / PIXELS_PER_UNIT, heading)
     });
     let estimates = estimates.collect();
     Track::new(truth, estimates)

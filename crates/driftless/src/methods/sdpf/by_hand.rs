@@ -7,7 +7,6 @@
 use super::{Choices, Given, PROCESS_NOISE};
 use crate::error::Result;
 use crate::learn::Experiment;
-use crate::methods::cloud::Cloud;
 use crate::methods::filtering::{Believed, ByHand, Course, LossByHand};
 use crate::methods::updates::Figures;
 use crate::model::{Measurement, Model};
@@ -16,11 +15,12 @@ use crate::objective::Autoencoding;
 use crate::online::UnderWay;
 use crate::ops::Matched;
 use burn::tensor::Tensor;
+use driftless_core::angles::wrapped;
+use driftless_core::{Belief, IMPOSSIBLE, Particles, Space};
 use driftless_kernels::Cpu;
 use driftless_kernels::scan::{First, Motion, Trace};
 use driftless_kernels::training::{Decoded, Networks, Path, Workshop};
 use driftless_world::labels::Lesson;
-use driftless_world::pose::wrap;
 use material::{Material, first_particles};
 use released::{Released, Weights};
 use under_way::UnderWayByHand;
@@ -86,13 +86,17 @@ impl Material {
 fn believed(trace: &Trace, t: usize, count: usize) -> Believed {
     let own = t * count..(t + 1) * count;
     let [x, y, heading, ..] = trace.poses.each_ref().map(|column| &column[own.clone()]);
-    let pose = |i: usize| [f64::from(x[i]), f64::from(y[i]), wrap(f64::from(heading[i]))];
-    let weights = trace.weights[own.clone()].iter().map(|&weight| f64::from(weight));
+    let pose = |i: usize| [x[i], y[i], wrapped(heading[i])];
+    let logs: Vec<f32> = trace.weights[own.clone()].iter().map(|weight| weight.ln()).collect();
     let likelihood: f64 = trace.log_likelihoods[own.clone()].iter().map(|&log| f64::from(log).exp()).sum();
     Believed {
-        cloud: Cloud { weights: weights.collect(), poses: (0..count).map(pose).collect() },
+        belief: Belief::weighted(Particles::from_states(Space::SE2, (0..count).map(pose)), &logs),
         // All particles had the same weight before they were seen; the first are not weighted.
-        log_evidence: if t == 0 { 0.0 } else { (likelihood / count as f64).ln() },
+        log_evidence: match (t, trace.collapsed[t]) {
+            (0, _) => 0.0,
+            (_, true) => IMPOSSIBLE,
+            _ => (likelihood / count as f64).ln(),
+        },
     }
 }
 

@@ -5,6 +5,7 @@ use crate::model::{Encoder, Measurement};
 use crate::nets::ConvPlan;
 use crate::parameters::{Init, gradients};
 use burn::tensor::{DType, Device, Tensor, TensorData};
+use driftless_core::{Particles, Space};
 use driftless_world::random::Random;
 
 fn matcher(plan: ConvPlan, widths: &[usize], seed: u64) -> Matcher {
@@ -17,13 +18,13 @@ fn matcher(plan: ConvPlan, widths: &[usize], seed: u64) -> Matcher {
 }
 
 /// The loss and its gradients with tensors.
-fn with_tensors(matcher: &Matcher, images: &[f32], poses: &[[f64; 3]], phase: Phase) -> (f64, Vec<Named>) {
+fn with_tensors(matcher: &Matcher, images: &[f32], poses: &Particles, phase: Phase) -> (f64, Vec<Named>) {
     let device = Device::flex().autodiff();
     let [channels, height, width] = matcher.observation.inner.plan().image;
     let count = images.len() / (channels * height * width);
     let data = TensorData::new(images.to_vec(), [count, 1, channels, height, width]);
     let seen = matcher.observation.encode(Tensor::<5>::from_data(data, (&device, DType::F32)), phase);
-    let flat: Vec<f32> = poses.iter().flatten().map(|&x| x as f32).collect();
+    let flat: Vec<f32> = (0..poses.len()).flat_map(|i| poses.state(i)).collect();
     let poses = Tensor::from_data(TensorData::new(flat, [1, poses.len(), 3]), (&device, DType::F32));
     let loss = matcher.contrast(seen.swap_dims(0, 1), poses);
     let found = gradients(matcher, &loss.backward());
@@ -57,11 +58,12 @@ fn the_same_as_with_tensors() {
         let matcher = matcher(plan.clone(), &widths, seed as u64);
         let pixels = count * plan.image.iter().product::<usize>();
         let images: Vec<f32> = (0..pixels).map(|_| random.normal() as f32).collect();
-        let mut pose = || [random.range(0.0, 100.0), random.range(0.0, 40.0), random.range(-3.0, 3.0)];
-        let poses: Vec<[f64; 3]> = (0..count * each).map(|_| pose()).collect();
+        let mut pose =
+            || [random.range(0.0, 100.0), random.range(0.0, 40.0), random.range(-3.0, 3.0)].map(|x| x as f32);
+        let poses = Particles::from_states(Space::SE2, (0..count * each).map(|_| pose()));
         for phase in [Phase::Evaluation, Phase::Training { seed: 5 }] {
             let (expected, by_tensors) = with_tensors(&matcher, &images, &poses, phase);
-            let eyes = Eyes::of(&matcher);
+            let eyes = FrameEncoder::of(&matcher);
             let (found, by_kernels) =
                 eyes.contrast(&matcher, &images, &poses, phase, &mut Workshop::default());
             assert!((found - expected).abs() < 1e-5 * (1.0 + expected), "{plan:?}: {found}, not {expected}");
@@ -89,27 +91,28 @@ fn scores_as_with_tensors() {
     let mut random = Random::new(1);
     let mut images: Vec<f32> = (0..5 * 216).map(|_| random.normal() as f32).collect();
     images[3 * 216 + 7] = f32::NAN;
-    let mut pose = || [random.range(0.0, 100.0), random.range(0.0, 40.0), random.range(-3.0, 3.0)];
-    let poses: Vec<[f64; 3]> = (0..101).map(|_| pose()).collect();
+    let mut pose =
+        || [random.range(0.0, 100.0), random.range(0.0, 40.0), random.range(-3.0, 3.0)].map(|x| x as f32);
+    let poses = Particles::from_states(Space::SE2, (0..101).map(|_| pose()));
     let device = Device::flex();
     let data = TensorData::new(images.clone(), [1, 5, 3, 9, 8]);
     let cues = matcher.encode(&Tensor::from_data(data, (&device, DType::F32)).autodiff(), Phase::Evaluation);
-    let flat: Vec<f32> = poses.iter().flatten().map(|&x| x as f32).collect();
+    let flat: Vec<f32> = (0..101).flat_map(|i| poses.state(i)).collect();
     let states = Tensor::<3>::from_data(TensorData::new(flat, [1, 101, 3]), (&device, DType::F32)).autodiff();
-    let eyes = Eyes::of(&matcher);
-    let mut room = Room::default();
+    let eyes = FrameEncoder::of(&matcher);
+    let mut workspace = EncoderWorkspace::default();
     let (mut seen, atlas) = (Vec::new(), eyes.atlas(&poses));
-    eyes.see(&images, &mut room.memory, &mut seen);
+    eyes.encode(&images, &mut workspace, &mut seen);
     let mut looked_up = Vec::new();
     eyes.look_up(&seen, &atlas, &mut looked_up);
     let wide = looked_up.len() / 5;
     for t in 0..5 {
         let expected = matcher.log_likelihood(&cues, t, states.clone()).try_to_vec_as::<f64>().unwrap();
-        let mut found = Vec::new();
-        eyes.scores(&seen[t * eyes.width()..][..eyes.width()], &poses, &mut room, &mut found);
+        let mut found = vec![0.0; 101];
+        eyes.scores(&seen[t * eyes.width()..][..eyes.width()], &poses, &mut workspace, &mut found);
         for (k, expected) in expected.into_iter().enumerate() {
             let expected = if t == 3 { 0.0 } else { expected };
-            for found in [found[k], f64::from(looked_up[t * wide + k])] {
+            for found in [found[k], eyes.sharpness() * looked_up[t * wide + k]].map(f64::from) {
                 assert!((found - expected).abs() < 1e-4, "{t} {k}: {found}, not {expected}");
             }
         }

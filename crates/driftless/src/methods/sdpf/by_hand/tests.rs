@@ -10,6 +10,7 @@ use burn::tensor::Device;
 use driftless_world::evaluation::Track;
 use driftless_world::labels::LabelBudget;
 use driftless_world::maze::{Layout, MazeWorld};
+use driftless_world::pose::wrap;
 use driftless_world::random::Random;
 use driftless_world::trajectory::{Observations, Pixels, Trajectory};
 

@@ -1,7 +1,7 @@
 //! The released filter on a robot, through the kernels.
 
-use crate::methods::cloud::Cloud;
 use crate::online::{Estimate, UnderWay};
+use driftless_core::{Belief, Particles, Space};
 use driftless_kernels::online::{Online, Places};
 use driftless_kernels::scan::Motion;
 use driftless_kernels::training::Networks;
@@ -23,10 +23,10 @@ impl UnderWayByHand {
     }
 
     fn begin(&mut self) -> Estimate {
-        let (poses, weights) =
-            self.online.particles().map(|(pose, weight)| (pose.map(f64::from), f64::from(weight))).unzip();
+        let (poses, logs): (Vec<[f32; 3]>, Vec<f32>) =
+            self.online.particles().map(|(pose, weight)| (pose, weight.ln())).unzip();
         self.began = true;
-        Estimate::of(&Cloud { poses, weights })
+        Estimate::of(&Belief::weighted(Particles::from_states(Space::SE2, poses), &logs))
     }
 }
 

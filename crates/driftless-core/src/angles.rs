@@ -12,7 +12,7 @@ const COSINE: [f32; 3] = [2.443_315_7e-5, -1.388_731_6e-3, 4.166_664_6e-2];
 
 /// Cosine and sine within 1e-6 for angles up to some thousands of turns.
 #[inline(always)]
-pub(crate) fn cos_sin(angle: f32) -> [f32; 2] {
+pub fn cos_sin(angle: f32) -> [f32; 2] {
     // angle = n π / 2 + r.
     let shifted = angle * std::f32::consts::FRAC_2_PI + ROUNDER;
     let n = shifted - ROUNDER;
@@ -28,13 +28,13 @@ pub(crate) fn cos_sin(angle: f32) -> [f32; 2] {
 
 /// The same angle from -π to π.
 #[inline(always)]
-pub(crate) fn wrapped(angle: f32) -> f32 {
+pub fn wrapped(angle: f32) -> f32 {
     let turns = angle * (0.5 * std::f32::consts::FRAC_1_PI) + ROUNDER - ROUNDER;
     angle - turns * (4.0 * QUARTER[0]) - turns * (4.0 * QUARTER[1]) - turns * (4.0 * QUARTER[2])
 }
 
 /// Cosines and sines of angles, of which there are as many.
-pub(crate) fn turn(cpu: Cpu, angles: &[f32], [cosines, sines]: [&mut [f32]; 2]) {
+pub fn turn(cpu: Cpu, angles: &[f32], [cosines, sines]: [&mut [f32]; 2]) {
     cpu.run(Turn { angles, cosines, sines });
 }
 

@@ -1,11 +1,12 @@
 //! Poses in the plane, angle wrapping, and the two frames in which people write a robot's motion.
 
 use std::f64::consts::PI;
+use std::ops::{Add, Mul, Sub};
 
 /// Wraps an angle into [-π, π), as DPF does: `((θ - π) mod 2π) - π`.
 ///
 /// ```
-/// use driftless_world::pose::wrap;
+/// use driftless_core::pose::wrap;
 /// assert!((wrap(3.5 * std::f64::consts::PI) + 0.5 * std::f64::consts::PI).abs() < 1e-12);
 /// ```
 pub fn wrap(angle: f64) -> f64 {
@@ -29,6 +30,15 @@ pub struct Pose {
     pub heading: f64,
 }
 
+/// SE(2): the step [forward, left] of a robot whose heading has this [cosine, sine], in the world.
+#[inline(always)]
+pub fn compose<T>([cosine, sine]: [T; 2], [forward, left]: [T; 2]) -> [T; 2]
+where
+    T: Copy + Mul<Output = T> + Add<Output = T> + Sub<Output = T>,
+{
+    [forward * cosine - left * sine, forward * sine + left * cosine]
+}
+
 /// How a motion from one pose to the next is written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame {
@@ -39,7 +49,8 @@ pub enum Frame {
 }
 
 impl Frame {
-    fn side(self) -> f64 {
+    /// 1 if the second number of an action points to the left, -1 if to the right.
+    pub const fn side(self) -> f64 {
         match self {
             Self::Reflected => -1.0,
             Self::Robot => 1.0,
@@ -63,19 +74,15 @@ impl Pose {
     /// Where the motion `action`, written in `frame`, leads; the inverse of [`Pose::motion_to`].
     ///
     /// ```
-    /// use driftless_world::pose::{Frame, Pose};
+    /// use driftless_core::pose::{Frame, Pose};
     /// let (a, b) = (Pose::new(1.0, 2.0, 0.3), Pose::new(-4.0, 0.5, -2.0));
     /// let back = a.moved(a.motion_to(b, Frame::Reflected), Frame::Reflected);
     /// assert!((back.x - b.x).abs() + (back.y - b.y).abs() + (back.heading - b.heading).abs() < 1e-12);
     /// ```
     pub fn moved(self, action: [f64; 3], frame: Frame) -> Self {
         let (s, c) = self.heading.sin_cos();
-        let (forward, left) = (action[0], frame.side() * action[1]);
-        Self {
-            x: self.x + c * forward - s * left,
-            y: self.y + s * forward + c * left,
-            heading: wrap(self.heading + action[2]),
-        }
+        let [dx, dy] = compose([c, s], [action[0], frame.side() * action[1]]);
+        Self { x: self.x + dx, y: self.y + dy, heading: wrap(self.heading + action[2]) }
     }
 
     /// Distance between two positions.

@@ -6,7 +6,7 @@ use crate::{Cpu, LANES};
 /// Below this, e^x is taken as 0; it would be no normal number of 32 bits.
 const LEAST: f32 = -87.3;
 /// Added to a small number, this leaves it rounded in the last bits.
-pub(crate) const ROUNDER: f32 = 12_582_912.0;
+pub const ROUNDER: f32 = 12_582_912.0;
 /// ln 2 in two parts, the first of which has few bits, so that products with whole numbers are exact.
 const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
 /// (e^r - 1 - r) / r² for |r| ≤ ln 2 / 2, within 1e-8 (Cephes, Moshier 1989).
@@ -14,7 +14,7 @@ const SERIES: [f32; 6] = [1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_579_6e
 
 /// e^x of x ≤ 0, within two roundings; 0 below -87.3, and what is not a number stays so.
 #[inline(always)]
-pub(crate) fn exp_of_negative(x: f32) -> f32 {
+pub fn exp_of_negative(x: f32) -> f32 {
     // x = n ln 2 + r.
     let shifted = x * std::f32::consts::LOG2_E + ROUNDER;
     let n = shifted - ROUNDER;
@@ -25,24 +25,30 @@ pub(crate) fn exp_of_negative(x: f32) -> f32 {
     if x < LEAST { 0.0 } else { mantissa * power }
 }
 
-/// log of the mean of exp(factor x), for a factor that is not negative.
-///
-/// # Panics
-/// If there are no numbers.
-pub fn log_mean_exp(cpu: Cpu, numbers: &[f32], factor: f32) -> f64 {
-    assert!(!numbers.is_empty(), "no numbers have no mean");
+/// log Σ exp(factor x) in 32 bits, for a factor that is not negative; -∞ of no numbers, and NaN if one is.
+pub fn log_sum_exp(cpu: Cpu, numbers: &[f32], factor: f32) -> f64 {
+    if numbers.is_empty() {
+        return f64::NEG_INFINITY;
+    }
     let mut result = 0.0;
-    cpu.run(LogMeanExp { numbers, factor, result: &mut result });
+    cpu.run(LogSumExp { numbers, factor, result: &mut result });
     result
 }
 
-struct LogMeanExp<'a> {
+/// log Σ exp x in 64 bits; what is not above -∞ counts for nothing.
+pub fn log_sum_exp_64(numbers: &[f64]) -> f64 {
+    let highest = numbers.iter().copied().filter(|x| x.is_finite()).fold(f64::NEG_INFINITY, f64::max);
+    let terms = numbers.iter().filter(|x| x.is_finite()).map(|x| (x - highest).exp());
+    if highest == f64::NEG_INFINITY { highest } else { highest + terms.sum::<f64>().ln() }
+}
+
+struct LogSumExp<'a> {
     numbers: &'a [f32],
     factor: f32,
     result: &'a mut f64,
 }
 
-impl Work for LogMeanExp<'_> {
+impl Work for LogSumExp<'_> {
     #[inline(always)]
     fn run(self) {
         let highest = self.numbers.iter().fold(f32::NEG_INFINITY, |most, &x| if x > most { x } else { most });
@@ -56,8 +62,14 @@ impl Work for LogMeanExp<'_> {
                 *sum += exp_of_negative(self.factor * (x - highest));
             }
         }
-        let mean = sums.iter().map(|&sum| f64::from(sum)).sum::<f64>() / self.numbers.len() as f64;
-        *self.result = f64::from(self.factor * highest) + mean.ln();
+        let sum: f64 = sums.iter().map(|&sum| f64::from(sum)).sum();
+        // Nothing above -∞: exponents were -∞ + ∞.
+        *self.result =
+            if highest == f32::NEG_INFINITY && sum.is_nan() && self.numbers.iter().all(|x| !x.is_nan()) {
+                f64::NEG_INFINITY
+            } else {
+                f64::from(self.factor * highest) + sum.ln()
+            };
     }
 }
 
@@ -83,16 +95,21 @@ mod tests {
 
     /// A sum of a thousand terms in 32 bits, sixteen at a time, is exact within some 60 roundings.
     #[test]
-    fn means_of_exponentials() {
+    fn sums_of_exponentials() {
         for (count, factor) in [(1, 3.0), (15, 0.0), (1000, 20.0)] {
             let x = numbers(count, 3);
             let terms = x.iter().map(|&x| (f64::from(factor) * f64::from(x)).exp());
-            let expected = (terms.sum::<f64>() / count as f64).ln();
+            let expected = terms.sum::<f64>().ln();
             for cpu in Cpu::all() {
-                let found = log_mean_exp(cpu, &x, factor);
+                let found = log_sum_exp(cpu, &x, factor);
                 assert!((found - expected).abs() < 1e-5, "{cpu:?}: {found} {expected}");
             }
+            let wide: Vec<f64> = x.iter().map(|&x| f64::from(factor) * f64::from(x)).collect();
+            assert!((log_sum_exp_64(&wide) - expected).abs() < 1e-12);
         }
-        assert!(log_mean_exp(Cpu::best(), &[1.0, f32::NAN], 1.0).is_nan());
+        assert!(log_sum_exp(Cpu::best(), &[1.0, f32::NAN], 1.0).is_nan());
+        assert_eq!(log_sum_exp(Cpu::best(), &[f32::NEG_INFINITY; 3], 1.0), f64::NEG_INFINITY);
+        assert_eq!(log_sum_exp_64(&[f64::NAN, f64::NEG_INFINITY]), f64::NEG_INFINITY);
+        assert_eq!(log_sum_exp_64(&[f64::NAN, 2.0]), 2.0);
     }
 }

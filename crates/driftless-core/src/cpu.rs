@@ -26,7 +26,8 @@ impl Cpu {
     }
 
     #[cfg(target_arch = "x86_64")]
-    pub(crate) fn is_here(self) -> bool {
+    /// Whether this CPU is of this kind.
+    pub fn is_here(self) -> bool {
         match self {
             Self::Portable => true,
             Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
@@ -35,7 +36,8 @@ impl Cpu {
     }
 
     #[cfg(not(target_arch = "x86_64"))]
-    pub(crate) fn is_here(self) -> bool {
+    /// Whether this CPU is of this kind.
+    pub fn is_here(self) -> bool {
         self == Self::Portable
     }
 }
@@ -43,14 +45,15 @@ impl Cpu {
 /// Loops without instructions of their own, which the compiler vectorises for each kind of CPU.
 ///
 /// `run` must be `#[inline(always)]`, and so must what it calls: only what is inlined is compiled anew.
-pub(crate) trait Work {
+pub trait Work {
+    /// The loops.
     fn run(self);
 }
 
 #[allow(unsafe_code, reason = "instructions after asking")]
 impl Cpu {
     /// Runs it as compiled for this kind.
-    pub(crate) fn run(self, work: impl Work) {
+    pub fn run(self, work: impl Work) {
         match self {
             // SAFETY: the CPU has just been asked.
             #[cfg(target_arch = "x86_64")]
