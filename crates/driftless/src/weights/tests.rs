@@ -3,6 +3,7 @@
 mod damaged;
 
 use super::*;
+use crate::optimise::{Adam, Optimiser, Rule};
 use crate::parameters::{Init, values};
 use burn::module::Param;
 use burn::tensor::{DType, Device, Tensor};
@@ -31,6 +32,13 @@ fn net(seed: u64, precision: DType) -> Net {
     Net { layers, scale: Init::new(seed, &Device::flex().autodiff(), other).constant([1], 0.7) }
 }
 
+/// A configuration beside a model.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    rate: f64,
+}
+
 /// A folder of its own, removed at the end.
 struct Folder(PathBuf);
 
@@ -53,13 +61,13 @@ fn what_was_saved_is_loaded_bit_for_bit() {
     for precision in [DType::F32, DType::F64] {
         let folder = Folder::new(&format!("{precision:?}"));
         let (name, saved) = (folder.0.join("walk.v2"), net(1, precision));
-        let config = config::OptimiserConfig { rate: 0.25, ..config::OptimiserConfig::default() };
+        let config = Settings { rate: 0.25 };
         save(&name, &saved, &config).unwrap();
         let mut files: Vec<_> =
             fs::read_dir(&folder.0).unwrap().map(|file| file.unwrap().file_name()).collect();
         files.sort();
         assert_eq!(files, ["walk.v2.safetensors", "walk.v2.toml"]);
-        assert_eq!(load_config::<config::OptimiserConfig>(&name).unwrap(), config);
+        assert_eq!(load_config::<Settings>(&name).unwrap(), config);
         for name in ["walk.v2", "walk.v2.safetensors", "walk.v2.toml"] {
             let loaded = load(folder.0.join(name), net(2, precision)).unwrap();
             assert_eq!(values(&loaded), values(&saved));
@@ -129,7 +137,7 @@ fn another_models_file_is_refused() {
 fn a_torn_pair_is_noticed() {
     let folder = Folder::new("torn");
     let (name, text) = (folder.0.join("walk"), folder.0.join("walk.toml"));
-    let config = |rate| config::OptimiserConfig { rate, ..config::OptimiserConfig::default() };
+    let config = |rate| Settings { rate };
     save(&name, &net(1, DType::F32), &config(0.5)).unwrap();
     let old = fs::read_to_string(&text).unwrap();
     save(&name, &net(1, DType::F32), &config(0.25)).unwrap();
@@ -160,10 +168,10 @@ fn wrong_texts_name_the_file() {
     let folder = Folder::new("text");
     let file = folder.0.join("a.toml");
     fs::write(&file, "rate = 1\nruel = 2").unwrap();
-    let error = load_config::<config::OptimiserConfig>(&file).unwrap_err().to_string();
+    let error = load_config::<Settings>(&file).unwrap_err().to_string();
     assert!(error.starts_with(&format!("{}: line 2: unknown field `ruel`", file.display())), "{error}");
     fs::write(&file, [0xff, 0xfe]).unwrap();
-    let error = load_config::<config::OptimiserConfig>(&file).unwrap_err().to_string();
+    let error = load_config::<Settings>(&file).unwrap_err().to_string();
     assert!(error.ends_with("is not text in UTF-8"), "{error}");
 }
 
@@ -174,10 +182,10 @@ fn state_of_an_optimiser() {
     let file = folder.0.join("state.safetensors");
     let model = net(1, DType::F64);
     let loss = model.layers[0].weight.val().square().sum();
-    let mut optimiser = config::OptimiserConfig::default().build(1).unwrap();
+    let fresh = || Optimiser::new(Rule::Adam(Adam::default()), 0.1);
+    let mut optimiser = fresh();
     optimiser.step(model, &loss);
     write(&file, "optimiser", &optimiser.state()).unwrap();
-    let again =
-        config::OptimiserConfig::default().build(1).unwrap().with_state(&read(&file, "optimiser").unwrap());
+    let again = fresh().with_state(&read(&file, "optimiser").unwrap());
     assert_eq!(again.state(), optimiser.state());
 }
