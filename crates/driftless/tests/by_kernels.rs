@@ -7,26 +7,25 @@ mod recurrent;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use common::numbers;
 use differences::TRAINING;
-use driftless::baseline::{CellKind, KernelRoom};
+use driftless::baseline::KernelRoom;
 use driftless::optimise::{Adam, Optimiser, Rule, Skipped};
 use driftless::parameters::{Named, gradients, values, with_values};
 use driftless::{LabelMean, Phase};
 use driftless_world::random::Random;
-use recurrent::{ROUNDING, assert_near, batch, exact, net, noise};
+use recurrent::{ROUNDING, assert_near, batch, exact, net};
 
 /// Values, and derivatives by all parameters, against those of 64 bits; in room that other cases used before.
 ///
 /// [`ROUNDING`] is for 5 steps of 7 units; the longest way of a number grows with both. Where ReLUs close a network, a
 /// gradient may be anything down to 0: what counts is then the largest of all.
-fn compare([size, steps, units]: [usize; 3], tracking: bool, phase: Phase, room: &mut KernelRoom) {
-    let case = format!("{size} {steps} {units} {tracking} {phase:?}");
-    let net = net(CellKind::Lstm, units, tracking, DType::F32);
-    let exact = exact(&net, units, tracking);
+fn compare([size, steps, units]: [usize; 3], phase: Phase, room: &mut KernelRoom) {
+    let case = format!("{size} {steps} {units} {phase:?}");
+    let net = net(units, DType::F32);
+    let exact = exact(&net, units);
     let (here, there) = (batch(size, steps, DType::F32), batch(size, steps, DType::F64));
-    let first = |precision| tracking.then(|| noise([size, 3], 21, precision));
     let over = LabelMean::Share(0.3);
-    let expected = exact.loss(&there, first(DType::F64), over, phase);
-    let (value, found) = net.loss_by_kernels(&here, first(DType::F32), over, phase, room).expect(&case);
+    let expected = exact.loss(&there, over, phase);
+    let (value, found) = net.loss_by_kernels(&here, over, phase, room).expect(&case);
     assert_near(&[value], &numbers(&expected), &case);
     let expected = gradients(&exact, &expected.backward());
     let names = |all: &[Named]| all.iter().map(|p| (p.name.clone(), p.shape.clone())).collect::<Vec<_>>();
@@ -41,8 +40,8 @@ fn compare([size, steps, units]: [usize; 3], tracking: bool, phase: Phase, room:
             assert!((found - by).abs() <= within, "{case} {} {k}: {found} is not {by}", expected.name);
         }
     }
-    let said = net.estimates_by_kernels(&here.observations, &here.actions, first(DType::F32), phase, room);
-    let expected = exact.estimates(&there.observations, &there.actions, first(DType::F64), phase);
+    let said = net.estimates_by_kernels(&here.observations, &here.actions, phase, room);
+    let expected = exact.estimates(&there.observations, &there.actions, phase);
     assert_near(&numbers(&said.expect(&case)), &numbers(&expected), &case);
 }
 
@@ -50,16 +49,16 @@ fn compare([size, steps, units]: [usize; 3], tracking: bool, phase: Phase, room:
 #[test]
 fn against_automatic_differentiation() {
     let mut room = KernelRoom::default();
-    compare([1, 1, 1], false, Phase::Evaluation, &mut room);
-    compare([3, 5, 7], true, TRAINING, &mut room);
-    compare([3, 1, 70], false, TRAINING, &mut room);
-    compare([1, 4, 16], false, TRAINING, &mut room);
+    compare([1, 1, 1], Phase::Evaluation, &mut room);
+    compare([3, 5, 7], TRAINING, &mut room);
+    compare([3, 1, 70], TRAINING, &mut room);
+    compare([1, 4, 16], TRAINING, &mut room);
     let mut random = Random::new(4);
     for case in 0..20 {
         let mut up_to = |most: usize| 1 + random.below(most);
         let sizes = [up_to(12), up_to(9), up_to(36)];
         let phase = if case % 3 == 0 { Phase::Evaluation } else { TRAINING };
-        compare(sizes, case % 2 == 0, phase, &mut room);
+        compare(sizes, phase, &mut room);
     }
 }
 
@@ -67,46 +66,44 @@ fn against_automatic_differentiation() {
 #[test]
 fn what_is_left_to_tensors() {
     let mut room = KernelRoom::default();
-    let mut learn = |cell, precision, batch: &_| {
-        let net = net(cell, 7, false, precision);
-        net.loss_by_kernels(batch, None, LabelMean::Known, TRAINING, &mut room).is_some()
+    let mut learn = |precision, batch: &_| {
+        let net = net(7, precision);
+        net.loss_by_kernels(batch, LabelMean::Known, TRAINING, &mut room).is_some()
     };
     let whole = batch(3, 5, DType::F32);
-    assert!(learn(CellKind::Lstm, DType::F32, &whole));
-    assert!(!learn(CellKind::Gru, DType::F32, &whole));
-    assert!(!learn(CellKind::Lstm, DType::F64, &batch(3, 5, DType::F64)));
+    assert!(learn(DType::F32, &whole));
+    assert!(!learn(DType::F64, &batch(3, 5, DType::F64)));
     for lost in [f32::NAN, f32::INFINITY] {
         let mut spoilt = whole.clone();
         let mut pixels = spoilt.observations.try_to_vec_as::<f32>().unwrap();
         pixels[77] = lost;
         let data = TensorData::new(pixels, spoilt.observations.dims());
         spoilt.observations = Tensor::from_data(data, (&Device::flex().autodiff(), DType::F32));
-        assert!(!learn(CellKind::Lstm, DType::F32, &spoilt), "{lost}");
+        assert!(!learn(DType::F32, &spoilt), "{lost}");
     }
 }
 
 /// An action that is not finite counts as zeros, as with tensors.
 #[test]
 fn lost_actions_are_screened() {
-    let (net, mut batch) = (net(CellKind::Lstm, 7, false, DType::F32), batch(3, 5, DType::F32));
+    let (net, mut batch) = (net(7, DType::F32), batch(3, 5, DType::F32));
     let mut actions = batch.actions.try_to_vec_as::<f32>().unwrap();
     actions[4] = f32::NAN;
     let data = TensorData::new(actions, batch.actions.dims());
     batch.actions = Tensor::from_data(data, (&Device::flex().autodiff(), DType::F32));
-    let found =
-        net.loss_by_kernels(&batch, None, LabelMean::Known, TRAINING, &mut KernelRoom::default()).unwrap();
-    let expected = net.loss(&batch, None, LabelMean::Known, TRAINING);
+    let found = net.loss_by_kernels(&batch, LabelMean::Known, TRAINING, &mut KernelRoom::default()).unwrap();
+    let expected = net.loss(&batch, LabelMean::Known, TRAINING);
     assert_near(&[found.0], &numbers(&expected), "lost action");
 }
 
 /// More than one part of units, more than one sequence a group; every bit.
 #[test]
 fn the_same_bits_on_any_number_of_threads() {
-    let (net, batch) = (net(CellKind::Lstm, 70, false, DType::F32), batch(11, 4, DType::F32));
+    let (net, batch) = (net(70, DType::F32), batch(11, 4, DType::F32));
     let learned = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let mut room = KernelRoom::default();
-        pool.install(|| net.loss_by_kernels(&batch, None, LabelMean::Known, TRAINING, &mut room).unwrap())
+        pool.install(|| net.loss_by_kernels(&batch, LabelMean::Known, TRAINING, &mut room).unwrap())
     };
     let one = learned(1);
     assert!([2, 3].iter().all(|&threads| learned(threads) == one));
@@ -115,14 +112,14 @@ fn the_same_bits_on_any_number_of_threads() {
 /// A weight that is not finite, in the head or in a cell: nothing is learned, and nothing changes.
 #[test]
 fn what_is_not_finite_is_skipped() {
-    let (net, batch) = (net(CellKind::Lstm, 7, false, DType::F32), batch(3, 5, DType::F32));
-    for spoilt in ["head.layers.2.weight", "cells.1.Lstm.gates.weight", "cells.0.Lstm.gates.bias"] {
+    let (net, batch) = (net(7, DType::F32), batch(3, 5, DType::F32));
+    for spoilt in ["head.layers.2.weight", "cells.1.gates.weight", "cells.0.gates.bias"] {
         let mut parameters: Vec<Named> = values(&net);
         let found = parameters.iter_mut().find(|parameter| parameter.name == spoilt);
         found.unwrap_or_else(|| panic!("no {spoilt}")).values[0] = f64::NAN;
         let net = with_values(net.clone(), &parameters);
         let mut room = KernelRoom::default();
-        let loss = net.loss_by_kernels(&batch, None, LabelMean::Known, TRAINING, &mut room);
+        let loss = net.loss_by_kernels(&batch, LabelMean::Known, TRAINING, &mut room);
         let (loss, by) = loss.expect("weights are not asked");
         let mut optimiser = Optimiser::new(Rule::Adam(Adam::default()), 1e-3);
         let (_, report) = optimiser.step_by(net, loss, by);

@@ -3,7 +3,7 @@
 
 use crate::differences::{plan, stirred};
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use driftless::baseline::{BaselinePlan, BaselineScales, CellKind, RecurrentBaseline};
+use driftless::baseline::{BaselinePlan, BaselineScales, RecurrentBaseline};
 use driftless::nets::ImageEncoder;
 use driftless::parameters::{Init, values, with_values};
 use driftless::{Batch, Labels, Space};
@@ -13,7 +13,7 @@ use driftless_world::random::Random;
 pub type Net = RecurrentBaseline<ImageEncoder>;
 
 /// A network of 6 units in each layer of its head.
-pub fn net(cell: CellKind, units: usize, tracking: bool, precision: DType) -> Net {
+pub fn net(units: usize, precision: DType) -> Net {
     let scales = BaselineScales {
         space: Space::SE2,
         action_std: vec![0.5, 0.5, 0.2],
@@ -23,13 +23,13 @@ pub fn net(cell: CellKind, units: usize, tracking: bool, precision: DType) -> Ne
     };
     let mut init = Init::new(18, &Device::flex().autodiff(), precision);
     let encoder = ImageEncoder::new(plan(), &mut init);
-    let plan = BaselinePlan { cell, encoding: 5, units, head: 6, tracking };
+    let plan = BaselinePlan { encoding: 5, units, head: 6 };
     stirred(RecurrentBaseline::new(encoder, plan, scales, &mut init), 19)
 }
 
 /// The same numbers, which 32 bits hold, with 64 bits.
-pub fn exact(net: &Net, units: usize, tracking: bool) -> Net {
-    with_values(self::net(CellKind::Lstm, units, tracking, DType::F64), &values(net))
+pub fn exact(net: &Net, units: usize) -> Net {
+    with_values(self::net(units, DType::F64), &values(net))
 }
 
 /// Standard normal numbers that 32 bits hold.
