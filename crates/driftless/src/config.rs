@@ -92,15 +92,15 @@ mod tests {
 
     #[test]
     fn errors_name_the_line() {
-        let error = parse::<ResamplerConfig>("kind = 'soft'\nalpah = 0.3\n").unwrap_err().to_string();
-        assert!(error.contains("unknown field `alpah`"), "{error}");
-        assert!(error.ends_with("did you mean `alpha`?"), "{error}");
         #[derive(Debug, serde::Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Flat {
             #[serde(rename = "rate")]
             _rate: f64,
         }
+        let error = parse::<ResamplerConfig>("kind = 'soft'\nalpah = 0.3\n").unwrap_err().to_string();
+        assert!(error.contains("unknown field `alpah`"), "{error}");
+        assert!(error.ends_with("did you mean `alpha`?"), "{error}");
         let error = parse::<Flat>("rate = 0.1\nraet = 3\n").unwrap_err().to_string();
         assert!(error.starts_with("line 2: unknown field `raet`"), "{error}");
         assert!(error.ends_with("did you mean `rate`?"), "{error}");

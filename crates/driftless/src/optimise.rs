@@ -154,7 +154,7 @@ impl Optimiser {
         let (learning_rate, norm) = (self.learning_rate(), norm(&gradients));
         let result = match unusable(loss, &gradients, norm) {
             Some(skipped) => Err(skipped),
-            None => self.updated(values, &gradients, learning_rate),
+            None => self.updated(values, gradients, learning_rate),
         };
         let mut report = Report { gradient_norm: norm, learning_rate, skipped: None };
         match result {
@@ -172,7 +172,7 @@ impl Optimiser {
     }
 
     /// New values and state of the parameters that have gradients; nothing is kept yet.
-    fn updated(&self, values: &[Named], gradients: &[Named], rate: f64) -> Result<Updated, Skipped> {
+    fn updated(&self, values: &[Named], gradients: Vec<Named>, rate: f64) -> Result<Updated, Skipped> {
         let mut state = BTreeMap::new();
         let mut changed = Vec::with_capacity(gradients.len());
         for gradient in gradients {
