@@ -10,7 +10,7 @@ mod trace;
 
 #[cfg(test)]
 pub(crate) use belief::draw;
-pub(crate) use step::{encode, likelihood, weigh_columns};
+pub(crate) use step::weigh_columns;
 pub use trace::{First, Trace, TraceMemory};
 
 use crate::mlp::Mlp;
