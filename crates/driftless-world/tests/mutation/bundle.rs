@@ -1,71 +1,11 @@
-//! Damaged checkpoints by the ten thousand: each is read or refused, none panics, hangs or takes all memory.
-//!
-//! Inputs are numbered, so a failure can be repeated: its message names the number. Damage is done before
-//! checksums are computed, or they would catch all of it at the door.
+//! Damaged checkpoints. Damage is done before checksums are computed, or they would catch all of it at the door.
 
-mod bundle_bytes;
-
-use bundle_bytes::{Pairs, Style, Tensor, append, block, blocks, finished, masked, pairs, table, varint};
+use crate::bundle_bytes::{
+    Pairs, Style, Tensor, append, block, blocks, finished, masked, pairs, table, varint,
+};
+use crate::survive::{damage, survive};
 use driftless_world::files::tensor_bundle::TensorBundle;
 use driftless_world::random::Random;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
-
-const INPUTS: u64 = 24_000;
-const THREADS: u64 = 4;
-const MEMORY_LIMIT: u64 = 1 << 30;
-
-/// One test at a time: memory is measured for the whole process, and every thread reserves some.
-static TURN: Mutex<()> = Mutex::new(());
-
-/// Runs `reads` on numbered randomness; it says whether the input was accepted. Both outcomes must occur,
-/// or the damage is too small or too large to test anything.
-fn survive(seed: u64, reads: fn(&mut Random) -> bool) {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let before = peak_address_space();
-    let attempt = move |input: &u64| {
-        let read = AssertUnwindSafe(|| reads(&mut Random::stream(seed, *input)));
-        catch_unwind(read).unwrap_or_else(|_| panic!("input {input} of seed {seed} panics"))
-    };
-    let share = |first| move || (first..INPUTS).step_by(THREADS as usize).filter(attempt).count() as u64;
-    let accepted: u64 = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..THREADS).map(|first| scope.spawn(share(first))).collect();
-        threads.into_iter().map(|thread| thread.join().expect("no input panics")).sum()
-    });
-    eprintln!("{INPUTS} inputs, {accepted} accepted");
-    assert!(accepted > INPUTS / 1000 && accepted < INPUTS / 2, "{accepted} of {INPUTS} accepted");
-    if let (Some(before), Some(after)) = (before, peak_address_space()) {
-        assert!(after - before < MEMORY_LIMIT, "{} bytes were taken", after - before);
-    } else {
-        eprintln!("SKIPPED: this system does not tell how much memory a process took");
-    }
-}
-
-/// The largest address space so far: unlike resident memory it counts what was taken but not touched.
-fn peak_address_space() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmPeak:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
-}
-
-/// Damages `bytes` in one to three places.
-fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
-    const TELLING: [u8; 8] = [0x00, 0x01, 0x08, 0x12, 0x7f, 0x80, 0xfe, 0xff];
-    for _ in 0..=random.below(3) {
-        let at = random.below(bytes.len() + 1);
-        let end = (at + random.below(12)).min(bytes.len());
-        let telling = TELLING[random.below(TELLING.len())];
-        match random.below(7) {
-            0 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
-            1 if at < bytes.len() => bytes[at] = telling,
-            2 => bytes.truncate(at),
-            3 => drop(bytes.drain(at..end)),
-            4 => bytes.extend_from_within(at..end),
-            5 => drop(bytes.splice(at..at, vec![telling; end - at])),
-            _ => bytes[at..end].fill(telling),
-        }
-    }
-}
 
 fn any_style(random: &mut Random) -> Style {
     Style { per_restart: 1 + random.below(4), per_block: 1 + random.below(6), shards: 1 + random.below(2) }

@@ -1,7 +1,6 @@
 //! PF-net's records: what is written is read back, what is broken is named, real files are understood.
 
-mod sample;
-
+use crate::sample::house_episode;
 use driftless_world::files::example::{self, Example, FeatureValues};
 use driftless_world::files::pfnet::{
     ChannelOrder, HouseObservation, PfnetFile, PfnetOptions, PfnetWriter, decode, encode, odometry_residual,
@@ -10,7 +9,6 @@ use driftless_world::files::pfnet::{
 use driftless_world::files::png_image::{encode_grey8, encode_grey16, encode_rgb8};
 use driftless_world::files::{Overwrite, Source, tfrecord};
 use driftless_world::{Dataset, Observations, Pixels};
-use sample::house_episode;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

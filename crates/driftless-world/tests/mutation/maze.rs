@@ -1,12 +1,13 @@
 //! Damaged drawings of mazes: always a maze or a message, never a panic.
 
+use crate::survive::turn;
 use driftless_world::maze::{Body, Layout};
 use driftless_world::random::Random;
 
 const DRAWINGS: [&str; 3] = [
     "name a\ncell 50\nsky 1 2 3\nsurface . wall blocks 1 2 3 floor mottled 4 5 6\n\n+---+---+\n|       |\n+---+---+\n",
-    include_str!("../src/maze/drawings/maze1.maze"),
-    include_str!("../src/maze/drawings/maze2.maze"),
+    include_str!("../../src/maze/drawings/maze1.maze"),
+    include_str!("../../src/maze/drawings/maze2.maze"),
 ];
 
 /// Opens or closes a wall: still a drawing, perhaps with a gap or a letter too few.
@@ -45,6 +46,7 @@ fn damaged(drawing: &str, random: &mut Random) -> Vec<u8> {
 
 #[test]
 fn thirty_thousand_damaged_drawings() {
+    let _turn = turn();
     let mut random = Random::new(11);
     let (mut accepted, mut refused) = (0, 0);
     for number in 0..30_000 {

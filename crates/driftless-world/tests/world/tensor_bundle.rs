@@ -1,8 +1,9 @@
 //! TensorFlow's checkpoints, compared with ones that were assembled byte by byte.
 
-mod bundle_bytes;
-
-use bundle_bytes::{Pairs, Style, Tensor, USUAL, append, block, bytes, checkpoint, number, pairs, table};
+use crate::bundle_bytes;
+use crate::bundle_bytes::{
+    Pairs, Style, Tensor, USUAL, append, block, bytes, checkpoint, number, pairs, table,
+};
 use driftless_world::files::Source;
 use driftless_world::files::tensor_bundle::TensorBundle;
 use driftless_world::{Error, Result};

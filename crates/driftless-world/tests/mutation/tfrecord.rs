@@ -1,9 +1,7 @@
-//! Damaged inputs by the ten thousand: every one is read or refused, none panics, hangs or takes all memory.
-//!
-//! Inputs are numbered, so a failure can be repeated: its message names the number.
+//! Damaged records, examples, images and episodes of houses.
 
-mod sample;
-
+use crate::sample;
+use crate::survive::{damage, survive};
 use driftless_world::Dataset;
 use driftless_world::files::example::{self, Example, FeatureValues};
 use driftless_world::files::pfnet::{
@@ -13,89 +11,6 @@ use driftless_world::files::png_image;
 use driftless_world::files::tfrecord::{RecordFile, write_framed};
 use driftless_world::random::Random;
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::channel;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
-const INPUTS: usize = 24_000;
-const THREADS: usize = 4;
-const TIME_LIMIT: Duration = Duration::from_mins(4);
-const MEMORY_LIMIT: u64 = 1 << 30;
-
-/// One test at a time: memory is measured for the whole process, and every thread reserves some.
-static TURN: Mutex<()> = Mutex::new(());
-
-/// Runs `reads` on numbered randomness; it says whether the input was accepted. Both outcomes must
-/// occur, or the damage is too small or too large to test anything.
-fn survive(seed: u64, reads: fn(&mut Random) -> bool) {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let before = peak_address_space();
-    let (sender, receiver) = channel();
-    for thread in 0..THREADS {
-        let sender = sender.clone();
-        std::thread::spawn(move || {
-            let mut accepted = 0;
-            for input in (thread..INPUTS).step_by(THREADS) {
-                let read = AssertUnwindSafe(|| reads(&mut Random::stream(seed, input as u64)));
-                match catch_unwind(read) {
-                    Ok(true) => accepted += 1,
-                    Ok(false) => {}
-                    Err(_) => return sender.send(Err(input)),
-                }
-            }
-            sender.send(Ok(accepted))
-        });
-    }
-    let deadline = Instant::now() + TIME_LIMIT;
-    let mut accepted = 0;
-    for _ in 0..THREADS {
-        let left = deadline.saturating_duration_since(Instant::now());
-        match receiver.recv_timeout(left).expect("an input hangs") {
-            Ok(count) => accepted += count,
-            Err(input) => panic!("input {input} of seed {seed} panics"),
-        }
-    }
-    eprintln!("{INPUTS} inputs, {accepted} accepted");
-    assert!(accepted > INPUTS / 1000 && accepted < INPUTS / 2, "{accepted} of {INPUTS} accepted");
-    if let (Some(before), Some(after)) = (before, peak_address_space()) {
-        assert!(after - before < MEMORY_LIMIT, "{} bytes were taken", after - before);
-    } else {
-        eprintln!("SKIPPED: this system does not tell how much memory a process took");
-    }
-}
-
-/// The largest address space so far: unlike resident memory it counts what was taken but not touched.
-fn peak_address_space() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmPeak:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
-}
-
-/// Damages `bytes` in one to four places.
-fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
-    const TELLING: [u8; 8] = [0x00, 0x01, 0x0a, 0x12, 0x7f, 0x80, 0xfe, 0xff];
-    for _ in 0..=random.below(4) {
-        if bytes.is_empty() {
-            return;
-        }
-        let at = random.below(bytes.len());
-        let length = random.below(16).min(bytes.len() - at);
-        match random.below(8) {
-            0 => bytes[at] ^= 1 << random.below(8),
-            1 => bytes[at] = random.below(256) as u8,
-            2 => bytes[at] = TELLING[random.below(TELLING.len())],
-            3 => bytes.truncate(at),
-            4 => drop(bytes.drain(at..at + length)),
-            5 => bytes.extend_from_within(at..at + length),
-            6 => {
-                let filler = vec![TELLING[random.below(TELLING.len())]; length];
-                bytes.splice(at..at, filler);
-            }
-            _ => bytes[at..at + length].fill(TELLING[random.below(TELLING.len())]),
-        }
-    }
-}
 
 #[test]
 fn damaged_frames() {
