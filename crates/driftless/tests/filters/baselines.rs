@@ -1,11 +1,8 @@
 //! The baseline: gradients, sizes and losses.
 
-mod common;
-mod differences;
-
+use crate::common::numbers;
+use crate::differences::{TRAINING, batch, check, count, eyes, init, stirred};
 use burn::tensor::{DType, Device};
-use common::numbers;
-use differences::{TRAINING, batch, check, count, eyes, init, stirred};
 use driftless::baseline::{BaselinePlan, BaselineScales, RecurrentBaseline};
 use driftless::nets::{ConvPlan, ImageEncoder};
 use driftless::parameters::{Init, Named, values, with_values};

@@ -1,18 +1,14 @@
 //! The LSTM baseline on the kernels, against the same with tensors and automatic differentiation.
 
-mod common;
-mod differences;
-mod recurrent;
-
+use crate::common::numbers;
+use crate::differences::TRAINING;
+use crate::recurrent::{ROUNDING, assert_near, batch, exact, net};
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use common::numbers;
-use differences::TRAINING;
 use driftless::baseline::KernelRoom;
 use driftless::optimise::{Adam, Optimiser, Rule, Skipped};
 use driftless::parameters::{Named, gradients, values, with_values};
 use driftless::{LabelMean, Phase};
 use driftless_world::random::Random;
-use recurrent::{ROUNDING, assert_near, batch, exact, net};
 
 /// Values, and derivatives by all parameters, against those of 64 bits; in room that other cases used before.
 ///

@@ -1,13 +1,11 @@
 //! The Gaussian chain on linear motion, against Rauch–Tung–Striebel and dense least squares.
 
-mod paths;
-mod rts;
-
+use crate::paths::{assert_close, check_blocks, check_stationary, least_squares_covariance, odometry};
+use crate::rts;
+use crate::rts::{Linear, Square};
 use driftless::Space;
 use driftless::smooth::chain::{Chain, ChainError, Dynamics, Label, Matrix, Posterior, soft_labels};
 use driftless_world::random::Random;
-use paths::{assert_close, check_blocks, check_stationary, least_squares_covariance, odometry};
-use rts::{Linear, Square};
 
 /// s' = A s + a + N(0, Q); A and a are all there is, so slopes and inverses are the default ones.
 struct Affine<const S: usize> {

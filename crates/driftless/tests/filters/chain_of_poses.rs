@@ -1,15 +1,12 @@
 //! The Gaussian chain on odometry: the most probable path, its covariance, its draws, and soft labels.
 
-mod paths;
-mod rts;
-
-use driftless::Space;
-use driftless::smooth::chain::{Chain, Dynamics, Label, Matrix, Odometry, Posterior, soft_labels};
-use driftless_world::pose::{Frame, Pose, wrap};
-use paths::{
+use crate::paths::{
     LABEL_STD, STEPS, assert_close, check_blocks, check_stationary, least_squares_covariance, odometry,
     sparse, walk,
 };
+use driftless::Space;
+use driftless::smooth::chain::{Chain, Dynamics, Label, Matrix, Odometry, Posterior, soft_labels};
+use driftless_world::pose::{Frame, Pose, wrap};
 use std::f64::consts::PI;
 
 fn posterior<D: Dynamics>(dynamics: &D, std: Option<[f64; 3]>) -> Posterior {

@@ -1,11 +1,9 @@
 //! What happens to the pseudo-likelihood when all features are made alike: the literal one is then
 //! as large as it can be, the normalised one is not.
 
-mod common;
-
+use crate::common::{LinearMotion, f64s, numbers};
 use burn::module::Module;
 use burn::tensor::{DType, Device, Tensor};
-use common::{LinearMotion, f64s, numbers};
 use driftless::model::{Encoder, FeatureMatch, StateEncoder};
 use driftless::objective::{BlockStart, Likelihoods, PseudoLikelihood};
 use driftless::resample::Scheme;

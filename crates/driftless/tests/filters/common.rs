@@ -1,5 +1,4 @@
 //! What integration tests share: a linear-Gaussian model, its exact answers, and repeated runs.
-#![allow(dead_code)] // each test uses a part of it
 
 use burn::module::Module;
 use burn::tensor::{DType, Device, Tensor, TensorData};

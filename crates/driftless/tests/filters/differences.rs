@@ -1,5 +1,4 @@
 //! Networks with small random parameters, and gradients by all of these against central differences.
-#![allow(dead_code)] // each test uses a part of it
 
 use crate::common::{f64s, numbers};
 use burn::module::Module;

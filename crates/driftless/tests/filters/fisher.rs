@@ -1,9 +1,7 @@
 //! The pseudo-likelihood's gradient against the exact one of the population objective (Fisher's identity).
 
-mod common;
-
+use crate::common::{LinearMotion, NoisyReading, f64s, mean_and_error, numbers};
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use common::{LinearMotion, NoisyReading, f64s, mean_and_error, numbers};
 use driftless::objective::{BlockStart, PseudoLikelihood};
 use driftless::resample::Scheme;
 use driftless::{Batch, Belief, DrawSizes, Draws, Filter, Labels, Objective, Prior, Space, StateSpace};

@@ -1,15 +1,12 @@
 //! Reverse-mode gradients of whole rollouts against central differences, with all randomness fixed.
 
-mod common;
-mod tiny;
-
+use crate::common::{LinearMotion, NoisyReading, Problem, f64s, numbers};
+use crate::tiny::TinyModel;
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use common::{LinearMotion, NoisyReading, Problem, f64s, numbers};
 use driftless::model::{GivenOdometry, Motion};
 use driftless::resample::{OptimalTransport, Resampler, Scheme, Soft, Truncate, WhenBelow};
 use driftless::{DrawSizes, Draws, Filter, Prior, Space, StateSpace, Transition};
 use driftless_world::random::Random;
-use tiny::TinyModel;
 
 /// Fails unless the gradient of `loss` agrees with central differences, relative to its largest
 /// component.

@@ -1,10 +1,8 @@
 //! The particle filter against exact recursion over the cells of a small maze.
 
-mod common;
-
+use crate::common::{f64s, filter, mean_and_error, numbers};
 use burn::module::Module;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
-use common::{f64s, filter, mean_and_error, numbers};
 use driftless::resample::{Resampler, Scheme, Soft, WhenBelow};
 use driftless::{DrawSizes, Draws, Filter, Measurement, Phase, Prior, Rollout, StateSpace, Transition};
 

@@ -1,10 +1,8 @@
 //! Proposed particles: their share of the mass, their records, and that they find what was lost.
 
-mod common;
-
+use crate::common::{LinearGaussian, Problem, f64s, numbers};
 use burn::module::Module;
 use burn::tensor::{DType, Device, Tensor};
-use common::{LinearGaussian, Problem, f64s, numbers};
 use driftless::model::{Proposer, WithProposer};
 use driftless::objective::{BlockStart, Genealogy, PseudoLikelihood};
 use driftless::resample::{OptimalTransport, Resampler, Scheme, Soft, StopGradient, Truncate, WhenBelow};

@@ -1,8 +1,6 @@
 //! The particle filter against Kalman's, which is exact for linear-Gaussian models.
 
-mod common;
-
-use common::{Problem, Runs, filter, mean_and_error, numbers};
+use crate::common::{Problem, Runs, filter, mean_and_error, numbers};
 use driftless::resample::{Resampler, Scheme, Soft, StopGradient, WhenBelow};
 
 fn never() -> WhenBelow {

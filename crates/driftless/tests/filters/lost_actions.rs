@@ -1,11 +1,8 @@
 //! An action that is not finite counts as none, in filters, objectives and baselines alike.
 
-mod common;
-mod differences;
-
+use crate::common::{Problem, Runs, f64s, filter, numbers};
+use crate::differences::{eyes, init, noise, stirred};
 use burn::tensor::{Device, Tensor};
-use common::{Problem, Runs, f64s, filter, numbers};
-use differences::{eyes, init, noise, stirred};
 use driftless::baseline::{BaselinePlan, BaselineScales, RecurrentBaseline};
 use driftless::objective::PseudoLikelihood;
 use driftless::resample::Scheme;

@@ -1,10 +1,7 @@
 //! Learned motions and the proposer: gradients by all their parameters against central differences.
 
-mod common;
-mod differences;
-
-use common::f64s;
-use differences::{check, check_but, init, noise, stirred};
+use crate::common::f64s;
+use crate::differences::{check, check_but, init, noise, stirred};
 use driftless::model::{
     ActionSampler, ActionSamplerConfig, ActionTransformer, ActionTransformerConfig, GaussianMotion,
     GivenOdometry, ParticleProposer, Proposer, StateBox,

@@ -1,12 +1,10 @@
 //! Encoders, decoder and likelihood network: gradients, sizes, and the autoencoder's loss.
 
-mod common;
-mod differences;
-
+use crate::common;
+use crate::common::numbers;
+use crate::differences::{TRAINING, batch, check, count, eyes, init, noise, plan, stirred};
 use burn::module::Module;
 use burn::tensor::{DType, Device, Tensor};
-use common::numbers;
-use differences::{TRAINING, batch, check, count, eyes, init, noise, plan, stirred};
 use driftless::model::{
     Encoder, FeatureMatch, GaussianMotion, GivenOdometry, LikelihoodNetwork, LikelihoodWidths,
     ParticleProposer, StateBox, StateEncoder, WithProposer,

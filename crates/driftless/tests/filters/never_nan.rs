@@ -1,7 +1,6 @@
 //! Whole rollouts and all objectives under extreme inputs, in 32 and 64 bits: losses, estimates and
 //! gradients stay finite, and what could not be explained is reported.
 
-#[path = "never_nan/model.rs"]
 mod model;
 
 use burn::tensor::{DType, Device, Tensor, TensorData};

@@ -1,9 +1,7 @@
 //! Losses of small rollouts against the same numbers computed plainly, from stored particles.
 
-mod common;
-
+use crate::common::{LinearGaussian, Problem, Runs, f64s, filter, numbers};
 use burn::tensor::{Device, Tensor};
-use common::{LinearGaussian, Problem, Runs, f64s, filter, numbers};
 use driftless::objective::{
     BlockStart, Evidence, Genealogy, KernelDensity, Likelihoods, PseudoLikelihood, SquaredError, WeightedSum,
 };

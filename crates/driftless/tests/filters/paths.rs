@@ -1,5 +1,4 @@
 //! What tests of Gaussian chains share: curved walks, and least squares by finite differences.
-#![allow(dead_code)] // each test uses a part of it
 
 use crate::rts::inverse;
 use driftless::smooth::chain::{Odometry, Posterior};

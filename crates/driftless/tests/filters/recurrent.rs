@@ -1,5 +1,4 @@
 //! LSTM baselines with small random parameters, batches for them, and how exact 32 bits are.
-#![allow(dead_code)] // each test uses a part of it
 
 use crate::differences::{plan, stirred};
 use burn::tensor::{DType, Device, Tensor, TensorData};

@@ -1,5 +1,4 @@
 //! Rauch, Tung & Striebel's smoother in covariance form, written plainly: the oracle for smoothing.
-#![allow(dead_code)] // each test uses a part of it
 
 pub type Square<const S: usize> = [[f64; S]; S];
 
@@ -110,26 +109,5 @@ impl<const S: usize> Linear<S> {
         }
         result.reverse();
         result
-    }
-}
-
-impl Linear<1> {
-    /// log p(all readings), by Kalman's recursion; an exact reading is one of the state itself.
-    pub fn log_evidence(&self) -> f64 {
-        let ([mut mean], [[mut variance]]) = self.first;
-        let mut sum = 0.0;
-        for (t, readings) in self.readings.iter().enumerate() {
-            if t > 0 {
-                let [[a]] = self.motion;
-                (mean, variance) = (a * mean + self.drive[t][0], a * a * variance + self.noise[0][0]);
-            }
-            for ([value], [[noise]]) in readings {
-                let (spread, apart) = (variance + noise, value - mean);
-                sum -= 0.5 * ((std::f64::consts::TAU * spread).ln() + apart * apart / spread);
-                mean += variance / spread * apart;
-                variance -= variance * variance / spread;
-            }
-        }
-        sum
     }
 }

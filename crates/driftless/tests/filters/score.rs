@@ -1,9 +1,7 @@
 //! Gradients that must be right on average: of the evidence, against Kalman's.
 
-mod common;
-
+use crate::common::{LinearMotion, NoisyReading, Problem, f64s, mean_and_error, numbers};
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use common::{LinearMotion, NoisyReading, Problem, f64s, mean_and_error, numbers};
 use driftless::resample::{Resampler, Scheme, Soft, StopGradient};
 use driftless::{Belief, DrawSizes, Draws, Filter, Space, StateSpace};
 

@@ -1,12 +1,9 @@
 //! The sharp measurement: likelihood and contrast by hand, gradients by differences.
 
-mod common;
-mod differences;
-
+use crate::common::{f64s, numbers};
+use crate::differences::{check, eyes, init, noise, stirred};
 use burn::module::Module;
 use burn::tensor::Tensor;
-use common::{f64s, numbers};
-use differences::{check, eyes, init, noise, stirred};
 use driftless::Phase;
 use driftless::model::{Encoder, Measurement, SharpMatch, StateEncoder};
 use driftless::nets::{ImageEncoder, PlaceEncoder, Projected, Waves};

@@ -1,10 +1,7 @@
 //! PF-net's checkpoint: made up byte by byte in its exact layout, and the published one where it is at hand.
 
-#[path = "../../driftless-world/tests/bundle_bytes/mod.rs"]
-mod bundle_bytes;
-mod published;
-
-use bundle_bytes::{Tensor, USUAL, checkpoint, varint};
+use crate::bundle_bytes::{Tensor, USUAL, checkpoint, varint};
+use crate::published;
 use driftless::parameters::Named;
 use driftless::weights::pfnet_checkpoint::{
     Imported, KIND, MAP_CHANNELS, OBSERVATION_CHANNELS, import, names_and_shapes,
