@@ -3,7 +3,7 @@
 use crate::sample;
 use crate::survive::{damage, survive};
 use driftless_world::Dataset;
-use driftless_world::files::example::{self, Example, FeatureValues};
+use driftless_world::files::example::{self, Example};
 use driftless_world::files::pfnet::{
     ChannelOrder, HouseObservation, PfnetFile, PfnetOptions, decode, encode, odometry_residual,
 };
@@ -130,13 +130,13 @@ fn damaged_png(random: &mut Random, mend: bool) -> bool {
     // The same image as a map or as the first camera image of a record.
     let whole = encode(&sample::house_episode(1, (3, 2), 1, (2, 3))).unwrap();
     let parsed = Example::parse(&whole).unwrap();
-    let mut features: BTreeMap<&str, FeatureValues> = parsed
+    let mut features: BTreeMap<&str, Vec<Vec<u8>>> = parsed
         .names()
         .map(|name| (name, parsed.bytes(name).unwrap().unwrap().first().unwrap().to_vec()))
-        .map(|(name, bytes)| (name, FeatureValues::Bytes(vec![bytes])))
+        .map(|(name, bytes)| (name, vec![bytes]))
         .collect();
     let replaced = ["map_wall", "map_roomid", "rgb", "depth"][random.below(4)];
-    features.insert(replaced, FeatureValues::Bytes(vec![png]));
+    features.insert(replaced, vec![png]);
     read_in_every_way(&example::encode(&features), &any_options(random));
     accepted
 }
