@@ -101,7 +101,7 @@ fn model<T: Transition>(transition: T, extreme: &Extreme, precision: DType) -> T
     WithProposer { model: StateSpace { transition, measurement }, proposer }
 }
 
-/// Learned displacement and learned noise.
+/// Learned displacement.
 pub fn transformed(extreme: &Extreme, precision: DType) -> TestModel<GaussianMotion<ActionTransformer>> {
     let config = ActionTransformerConfig {
         hidden: vec![8],
@@ -113,7 +113,7 @@ pub fn transformed(extreme: &Extreme, precision: DType) -> TestModel<GaussianMot
     };
     let motion = ActionTransformer::new(config, &mut init(precision));
     let motion = GaussianMotion::new(motion, vec![0.3, 0.3, 0.1], Space::SE2);
-    model(motion.learning_noise(&init(precision)), extreme, precision)
+    model(motion, extreme, precision)
 }
 
 /// Given odometry of noisy actions.
