@@ -117,7 +117,7 @@ fn training(rounds: usize) -> Training {
         draws.draw(SIZES, seed);
         let nets = weights.networks();
         let outcome = job.step(&nets, &draws, &mut shop);
-        weights.update(&Weights::gradients(&nets, &outcome.gradient));
+        weights.update(Weights::gradients(&nets, &outcome.gradient));
     };
     (0..2).for_each(&mut one);
     let times = (0..rounds as u64).map(|round| seconds(|| one(100 + round))).collect();

@@ -2,7 +2,7 @@
 
 use super::dense::{chain, layer_gradient};
 use super::images::{image_gradients, image_net};
-use super::{derivatives, numbers};
+use super::numbers;
 use crate::baseline::{Lstm, RecurrentBaseline};
 use crate::nets::ImageEncoder;
 use crate::parameters::Named;
@@ -30,8 +30,8 @@ pub(crate) fn estimator_gradients(
     for (number, (cell, by)) in net.cells.iter().zip(&by.cells).enumerate() {
         let (name, [weight, bias]) = (format!("cells.{number}.gates"), cell.gradient(by));
         let shape = [cell.inputs() + cell.units(), 4 * cell.units()];
-        all.push(derivatives(format!("{name}.weight"), &shape, weight));
-        all.push(derivatives(format!("{name}.bias"), &shape[1..], bias));
+        all.push(Named::singles(format!("{name}.weight"), &shape, weight));
+        all.push(Named::singles(format!("{name}.bias"), &shape[1..], bias));
     }
     for (number, (layer, by)) in net.head.layers().iter().zip(&by.head).enumerate() {
         all.extend(layer_gradient(&format!("head.layers.{number}"), layer.shape(), by));
