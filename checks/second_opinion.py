@@ -190,10 +190,10 @@ def adam(g, state, t):
 
 
 def rms_prop(g, state, t):
-    g = g * min(1, 3 / np.sqrt((g**2).sum()))
     ms, mom = state.get("ms", np.ones_like(g)), state.get("mom", 0 * g)
     ms = 0.9 * ms + 0.1 * g**2
-    mom = 0.5 * mom + 0.02 * 0.5 ** ((t - 1) // 4) * g / np.sqrt(ms + 1e-10)
+    rate = 0.02 * (0.25 + 0.75 * (1 + np.cos(np.pi * min(t - 1, 8) / 8)) / 2)
+    mom = 0.5 * mom + rate * g / np.sqrt(ms + 1e-10)
     state.update(ms=ms, mom=mom)
     return mom
 

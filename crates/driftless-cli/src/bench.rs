@@ -21,8 +21,6 @@ use std::time::Instant;
 use weights::Weights;
 
 const PARTICLES: [usize; 4] = [100, 1000, 10_000, 100_000];
-/// Where a table is worth while.
-const TABULATED: [usize; 3] = [10_000, 100_000, 1_000_000];
 
 /// The least and the middle of some measurements.
 #[derive(Serialize)]
@@ -54,8 +52,6 @@ struct Measured {
     training: Training,
     online: Vec<OnlineTimes>,
     single_steps: SingleSteps,
-    /// Largest and mean difference of cosines.
-    table_error: [f64; 2],
     /// Of the time a step takes beyond that of one particle.
     exponent_of_particles: f64,
     peers: Option<Agreement>,
@@ -96,9 +92,8 @@ pub fn run(wanted: &Bench) -> Result<()> {
     let gemm_gflops = before.max(peak::gflops());
     training.share_of_peak = training.gflops / gemm_gflops;
     let nets = Weights::new().networks();
-    let mut online: Vec<OnlineTimes> = PARTICLES.iter().map(|&n| online::times(&nets, n, false)).collect();
-    let exponent_of_particles = exponent(&online, online::times(&nets, 1, false).microseconds.min);
-    online.extend(TABULATED.iter().map(|&n| online::times(&nets, n, true)));
+    let online: Vec<OnlineTimes> = PARTICLES.iter().map(|&n| online::times(&nets, n)).collect();
+    let exponent_of_particles = exponent(&online, online::times(&nets, 1).microseconds.min);
     let measured = Measured {
         cpu: format!("{:?}", Cpu::best()),
         threads: rayon::current_num_threads(),
@@ -106,7 +101,6 @@ pub fn run(wanted: &Bench) -> Result<()> {
         training,
         online,
         single_steps: online::single_steps(&nets, 100, wanted.single_steps as usize),
-        table_error: online::table_error(&nets),
         exponent_of_particles,
         peers,
     };
@@ -123,7 +117,7 @@ fn training(rounds: usize) -> Training {
         draws.draw(SIZES, seed);
         let nets = weights.networks();
         let outcome = job.step(&nets, &draws, &mut shop);
-        weights.update(&Weights::gradients(&nets, &outcome.gradient));
+        weights.update(Weights::gradients(&nets, &outcome.gradient));
     };
     (0..2).for_each(&mut one);
     let times = (0..rounds as u64).map(|round| seconds(|| one(100 + round))).collect();

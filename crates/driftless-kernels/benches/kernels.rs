@@ -8,7 +8,7 @@ use driftless_kernels::dense::Rows;
 use driftless_kernels::gemm::{Finish, Left, Out, Panels, product};
 use driftless_kernels::images::{ImageGradient, ImageMemory, ImageNet, ImagePlan, Padding};
 use driftless_kernels::mlp::{Mlp, MlpGradient};
-use driftless_kernels::online::{Online, Places};
+use driftless_kernels::online::Online;
 use driftless_kernels::recurrent::{Lstm, LstmGradient, LstmMemory};
 use driftless_kernels::scan::{First, Motion, PoseNet, Sequence, Trace, TraceMemory};
 use driftless_kernels::{Cpu, fill_normal, uniform};
@@ -156,7 +156,7 @@ fn learn_lstm() -> Box<dyn FnMut()> {
 
 fn online() -> Box<dyn FnMut()> {
     let first = vec![[500.0, 250.0, 0.0]; PARTICLES];
-    let mut online = Online::new(eyes(), Places::Exact(poses()), MOTION, &first, 1);
+    let mut online = Online::new(eyes(), poses(), MOTION, &first, 1);
     let image = numbers(PIXELS, 1);
     Box::new(move || _ = black_box(online.step(&image, [5.0, 1.0, 0.1])))
 }

@@ -7,11 +7,9 @@
 mod drawing;
 mod estimate;
 mod particles;
-mod table;
 mod weigh;
 
 pub use estimate::Estimate;
-pub use table::PoseTable;
 
 use crate::Cpu;
 use crate::images::{ImageMemory, ImageNet};
@@ -19,25 +17,15 @@ use crate::normal::uniform;
 use crate::rows::to_units;
 use crate::scan::{Motion, PoseNet};
 use particles::{Moved, Particles};
-use weigh::Blind;
 
 /// No robot moves or turns so far in a step: positions and angles would lose all digits.
 const FAR: f32 = 1e6;
-
-/// How particles are compared with an image.
-#[derive(Clone, Debug)]
-pub enum Places {
-    /// Each pose through the network.
-    Exact(PoseNet),
-    /// By a table of poses that the network has seen before.
-    Tabulated(PoseTable),
-}
 
 /// A filter under way.
 #[derive(Debug)]
 pub struct Online {
     eyes: ImageNet,
-    places: Places,
+    places: PoseNet,
     motion: Motion,
     cpu: Cpu,
     seed: u64,
@@ -53,7 +41,7 @@ impl Online {
     ///
     /// # Panics
     /// If there are none.
-    pub fn new(eyes: ImageNet, places: Places, motion: Motion, first: &[[f32; 3]], seed: u64) -> Self {
+    pub fn new(eyes: ImageNet, places: PoseNet, motion: Motion, first: &[[f32; 3]], seed: u64) -> Self {
         assert!(!first.is_empty(), "a filter has particles");
         Self {
             eyes,
@@ -87,19 +75,11 @@ impl Online {
             seed: self.seed,
             step: self.step,
         };
-        let extent = self.particles.advance(&way, uniform(!self.seed, self.step));
+        self.particles.advance(&way, uniform(!self.seed, self.step));
         if saw {
             self.look(image);
-            match &mut self.places {
-                Places::Exact(net) => self.particles.weigh(self.cpu, &*net, &self.seen),
-                Places::Tabulated(table) => {
-                    table.look(self.cpu, &self.seen, extent);
-                    self.particles.weigh(self.cpu, &*table, &self.seen);
-                }
-            }
-        } else {
-            self.particles.weigh(self.cpu, &Blind, &[]);
         }
+        self.particles.weigh(self.cpu, &self.places, saw.then_some(&self.seen));
         self.step += 1;
         self.particles.estimate([moved, saw])
     }

@@ -120,8 +120,7 @@ impl PfnetNet {
         self.joint.forward(cpu, step, joined, out);
     }
 
-    /// Adds the derivatives by all weights, given those by all log-likelihoods, step after step; and gives those by the
-    /// views, if they are wanted.
+    /// Adds the derivatives by all weights, given those by all log-likelihoods, step after step.
     ///
     /// # Panics
     /// If nothing was remembered, or there is not one derivative a log-likelihood.
@@ -131,7 +130,6 @@ impl PfnetNet {
         by_log_likelihoods: &[f32],
         memory: &mut PfnetMemory,
         sum: &mut PfnetGradient,
-        mut by_views: Option<&mut [f32]>,
     ) {
         let PfnetMemory { steps, particles, remembers, sights, views, joined, observation, map, features } =
             memory;
@@ -146,8 +144,7 @@ impl PfnetNet {
             let lane = number / *particles * width + number % *particles;
             let features = &mut features[..joined::pixels(MAP_FEATURES)];
             joined.by_map.each(MAP_FEATURES, lane, |k, number| features[k] = *number);
-            let by_view = by_views.as_mut().map(|all| &mut all[number * self.view()..][..self.view()]);
-            self.map.backward(cpu, view, features, map, &mut sum.map, by_view);
+            self.map.backward(cpu, view, features, map, &mut sum.map);
         }
         features.resize(joined::pixels(FEATURES), 0.0);
         for (step, sight) in sights.iter().enumerate() {

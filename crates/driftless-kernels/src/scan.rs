@@ -8,7 +8,7 @@ mod belief;
 mod step;
 mod trace;
 
-pub(crate) use step::{encode, likelihood, weigh_columns};
+pub(crate) use step::weigh_columns;
 pub use trace::{First, Trace, TraceMemory};
 
 use crate::mlp::Mlp;

@@ -1,8 +1,8 @@
 //! Your own encoder and your own motion model, trained: a cart in a corridor hears three beacons, and
 //! its wheels slip by an unknown share.
 //!
-//! Run it with `cargo run --release -p driftless --example own_model`; give it a name to keep the
-//! weights, for instance `-- target/cart`.
+//! Run it with `cargo run --release -p driftless --example own_model`; give it a file to keep the
+//! weights, for instance `-- target/cart.safetensors`.
 
 use burn::module::{Module, Param};
 use burn::tensor::{DType, Device, Tensor, TensorData};
@@ -16,7 +16,6 @@ use driftless::{
     Batch, DrawSizes, Draws, Filter, LabelMean, Labels, Objective, Phase, Prior, Space, StateSpace, weights,
 };
 use driftless_world::random::Random;
-use std::collections::BTreeMap;
 
 /// My motion model: the cart moves by a share of what its odometer says.
 #[derive(Module, Debug)]
@@ -138,8 +137,8 @@ fn main() -> driftless::Result<()> {
     println!("share of the odometer: {share:.2} learned, {SLIP:.2} true");
     assert!(after < 0.5 * before && (share - SLIP).abs() < 0.12, "training did not help");
     if let Some(name) = std::env::args().nth(1) {
-        weights::save(&name, &cart, &BTreeMap::from([("particles", 100)]))?;
-        println!("weights are in {name}.safetensors");
+        weights::save(&name, &cart)?;
+        println!("weights are in {name}");
     }
     Ok(())
 }

@@ -3,14 +3,14 @@
 //!
 //! ```text
 //! second_opinion released OUT.npz     resampled at every step, gradients stopped, Adam
-//! second_opinion paper OUT.npz        resampled when needed, gradients whole, RMSProp, clipped
+//! second_opinion paper OUT.npz        resampled when needed, gradients whole, RMSProp, falling rate
 //! ```
 
 use burn::module::{Module, Param};
 use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
 use driftless::model::{Encoder, FeatureMatch, StateEncoder, Transition};
 use driftless::objective::{KernelDensity, PseudoLikelihood, SquaredError, WeightedSum};
-use driftless::optimise::{Adam, Clip, Optimiser, RmsProp, Rule, Schedule};
+use driftless::optimise::{Adam, Optimiser, RmsProp, Rule, Schedule};
 use driftless::parameters::{Init, gradients, values};
 use driftless::resample::{Scheme, Truncate, WhenBelow};
 use driftless::{
@@ -133,16 +133,14 @@ fn released() -> Variant {
 fn paper() -> Variant {
     let needed = WhenBelow { fraction: 0.7, inner: Box::new(Scheme::Multinomial) };
     let rule = RmsProp { momentum: 0.5, ..RmsProp::default() };
-    let schedule = Schedule::Step { factor: 0.5, every: 4 };
+    let schedule = Schedule::Cosine { updates: 8, least: 0.25 };
     Variant {
         filter: Filter::new(Space::SE2, needed),
         objective: WeightedSum(vec![
             (1.0, Box::new(SquaredError { scale: SCALE.to_vec(), over: LabelMean::Known })),
             (0.5, Box::new(PseudoLikelihood::paper(BLOCK, prior()))),
         ]),
-        optimiser: Optimiser::new(Rule::RmsProp(rule), 0.02)
-            .with_schedule(schedule)
-            .with_clip(Clip::Norm(3.0)),
+        optimiser: Optimiser::new(Rule::RmsProp(rule), 0.02).with_schedule(schedule),
     }
 }
 

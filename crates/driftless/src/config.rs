@@ -15,18 +15,9 @@
 //! # Ok::<(), driftless::Error>(())
 //! ```
 
-mod names;
-mod objective;
-mod optimiser;
-mod presets;
 mod resampler;
-mod schedule;
 
-pub use names::{GenealogyName, LabelMeanName, LikelihoodsName, Preset, StartName};
-pub use objective::{ObjectiveConfig, ObjectiveSetting, PseudoLikelihoodConfig};
-pub use optimiser::{ClipConfig, OptimiserConfig, RuleConfig};
 pub use resampler::{ResamplerConfig, SchemeName};
-pub use schedule::{ScheduleConfig, Unit};
 
 use crate::error::{Error, Result};
 use serde::de::DeserializeOwned;
@@ -101,10 +92,19 @@ mod tests {
 
     #[test]
     fn errors_name_the_line() {
-        let error = parse::<OptimiserConfig>("rate = 0.1\nclpi = 3\n").unwrap_err().to_string();
-        assert!(error.starts_with("line 2: unknown field `clpi`"), "{error}");
-        assert!(error.ends_with("did you mean `clip`?"), "{error}");
-        let error = parse::<OptimiserConfig>("rate = 'fast'").unwrap_err().to_string();
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Flat {
+            #[serde(rename = "rate")]
+            _rate: f64,
+        }
+        let error = parse::<ResamplerConfig>("kind = 'soft'\nalpah = 0.3\n").unwrap_err().to_string();
+        assert!(error.contains("unknown field `alpah`"), "{error}");
+        assert!(error.ends_with("did you mean `alpha`?"), "{error}");
+        let error = parse::<Flat>("rate = 0.1\nraet = 3\n").unwrap_err().to_string();
+        assert!(error.starts_with("line 2: unknown field `raet`"), "{error}");
+        assert!(error.ends_with("did you mean `rate`?"), "{error}");
+        let error = parse::<Flat>("rate = 'fast'").unwrap_err().to_string();
         assert!(error.starts_with("line 1: ") && error.contains("f64"), "{error}");
     }
 }

@@ -136,7 +136,7 @@ impl Filter {
         let kept = particles - newcomers.as_ref().map_or(0, |states| states.dims()[1]);
         let Resampled { belief, ancestors, log_mass } = self.resampler.resample(belief, kept, &draw.uniforms);
         let (parents, noise) = (belief.states, draw.noise.clone().slice_dim(1, 0..kept));
-        let Moved { states, lost, .. } = moved(model, parents.clone(), now.action.clone(), noise);
+        let Moved { states, lost } = moved(model, parents.clone(), now.action.clone(), noise);
         let log_likelihood = model.measurement().log_likelihood(now.cues, now.t, states.clone()); // [B, N]
         let reweighted = belief.weights.reweight(log_likelihood.clone());
         let info = StepInfo {

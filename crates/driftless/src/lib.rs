@@ -15,7 +15,7 @@
 //! - [`filter`]: the one step, and rollouts of it.
 //! - [`batch`]: what a learner is given. [`objective`]: what it is to make small.
 //! - [`parameters`]: first values, and all of them by name. [`optimise`]: how they change;
-//!   [`weights`]: files of them. [`config`]: all of the above from a text file.
+//!   [`weights`]: files of them. [`config`]: resamplers from a text file, and errors that give advice.
 //! - [`smooth`]: what is known of every state once everything has been seen; soft labels.
 //! - [`learn`]: methods that learn from episodes, behind one door. [`methods`]: those there are.
 //! - [`online`]: a trained filter on a robot under way.

@@ -14,18 +14,10 @@ pub(crate) use matched::Matched;
 pub(crate) use pair::{EncoderWorkspace, FrameEncoder};
 pub(crate) use recurrent::{estimator, estimator_gradients};
 
-use crate::parameters::Named;
 use burn::module::Param;
-use burn::tensor::{DType, Tensor};
+use burn::tensor::Tensor;
 
 /// Numbers of a parameter, row after row.
 fn numbers<const D: usize>(parameter: &Param<Tensor<D>>) -> Vec<f32> {
     parameter.val().try_into_vec_as::<f32>().expect("parameters are numbers")
-}
-
-/// The derivatives by one parameter.
-fn derivatives(name: String, shape: &[usize], values: impl IntoIterator<Item = f32>) -> Named {
-    let values: Vec<f64> = values.into_iter().map(f64::from).collect();
-    assert_eq!(values.len(), shape.iter().product::<usize>(), "derivatives by {name}");
-    Named { name, shape: shape.to_vec(), precision: DType::F32, values }
 }

@@ -4,13 +4,11 @@
 //! run and device. The state is plain numbers, so a run can be stopped and taken up exactly.
 
 mod adam;
-mod clip;
 mod report;
 mod rms_prop;
 mod schedule;
 
 pub use adam::Adam;
-pub use clip::Clip;
 pub use report::{Report, Skipped};
 pub use rms_prop::RmsProp;
 pub use schedule::Schedule;
@@ -19,7 +17,7 @@ use crate::parameters::{self, Named};
 use burn::module::Module;
 use burn::tensor::{DType, Tensor};
 use rayon::prelude::*;
-use report::{fits, is_finite, unusable};
+use report::{fits, is_finite, norm, unusable};
 use std::collections::BTreeMap;
 
 /// Numbers that one thread changes at least: fewer are not worth sharing.
@@ -78,7 +76,6 @@ pub struct Optimiser {
     rule: Rule,
     rate: f64,
     schedule: Schedule,
-    clip: Clip,
     updates: u64,
     state: BTreeMap<String, Slots>,
 }
@@ -91,24 +88,18 @@ struct Slots {
 }
 
 impl Optimiser {
-    /// A rule with a constant learning rate and no clipping.
+    /// A rule with a constant learning rate.
     ///
     /// # Panics
     /// If the rate is negative or not finite.
     pub fn new(rule: Rule, rate: f64) -> Self {
         assert!(rate.is_finite() && rate >= 0.0, "the learning rate must be finite and not negative: {rate}");
-        let (schedule, clip) = (Schedule::Constant, Clip::None);
-        Self { rule, rate, schedule, clip, updates: 0, state: BTreeMap::new() }
+        Self { rule, rate, schedule: Schedule::Constant, updates: 0, state: BTreeMap::new() }
     }
 
     /// The rate times a schedule's factor.
     pub fn with_schedule(self, schedule: Schedule) -> Self {
         Self { schedule, ..self }
-    }
-
-    /// Gradients cut before they are used.
-    pub fn with_clip(self, clip: Clip) -> Self {
-        Self { clip, ..self }
     }
 
     /// Another learning rate from now on.
@@ -159,14 +150,13 @@ impl Optimiser {
     ///
     /// # Panics
     /// If a gradient belongs to no value, or has not its shape.
-    pub fn step_on(&mut self, values: &mut [Named], loss: f64, mut gradients: Vec<Named>) -> Report {
-        let norm = clip::norm(&gradients);
-        let (learning_rate, clipped) = (self.learning_rate(), self.clip.apply(&mut gradients, norm));
+    pub fn step_on(&mut self, values: &mut [Named], loss: f64, gradients: Vec<Named>) -> Report {
+        let (learning_rate, norm) = (self.learning_rate(), norm(&gradients));
         let result = match unusable(loss, &gradients, norm) {
             Some(skipped) => Err(skipped),
-            None => self.updated(values, &gradients, learning_rate),
+            None => self.updated(values, gradients, learning_rate),
         };
-        let mut report = Report { gradient_norm: norm, learning_rate, clipped, skipped: None };
+        let mut report = Report { gradient_norm: norm, learning_rate, skipped: None };
         match result {
             Ok((changed, state)) => {
                 self.state.extend(state);
@@ -176,13 +166,13 @@ impl Optimiser {
                     *old.expect("every gradient belongs to a value") = new;
                 }
             }
-            Err(skipped) => (report.clipped, report.skipped) = (false, Some(skipped)),
+            Err(skipped) => report.skipped = Some(skipped),
         }
         report
     }
 
     /// New values and state of the parameters that have gradients; nothing is kept yet.
-    fn updated(&self, values: &[Named], gradients: &[Named], rate: f64) -> Result<Updated, Skipped> {
+    fn updated(&self, values: &[Named], gradients: Vec<Named>, rate: f64) -> Result<Updated, Skipped> {
         let mut state = BTreeMap::new();
         let mut changed = Vec::with_capacity(gradients.len());
         for gradient in gradients {

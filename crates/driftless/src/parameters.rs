@@ -60,6 +60,18 @@ pub struct Named {
     pub values: Vec<f64>,
 }
 
+impl Named {
+    /// Numbers of 32 bits.
+    ///
+    /// # Panics
+    /// If there are not as many as the shape says.
+    pub fn singles(name: String, shape: &[usize], values: impl IntoIterator<Item = f32>) -> Self {
+        let values: Vec<f64> = values.into_iter().map(f64::from).collect();
+        assert_eq!(values.len(), shape.iter().product::<usize>(), "numbers of {name}");
+        Self { name, shape: shape.to_vec(), precision: DType::F32, values }
+    }
+}
+
 /// All parameters of a module, in the order of its fields.
 pub fn values<M: Module>(module: &M) -> Vec<Named> {
     collect(module, Read::Values)

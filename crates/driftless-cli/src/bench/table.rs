@@ -35,16 +35,14 @@ fn training(of: &Training) -> [Row; 3] {
 }
 
 fn online(of: &OnlineTimes) -> Row {
-    let how = if of.tabulated { ", by table" } else { "" };
     [
-        format!("online step, {} particles{how}", grouped(of.particles)),
+        format!("online step, {} particles", grouped(of.particles)),
         format!("{:.1} us at best, {:.1} us in the middle", of.microseconds.min, of.microseconds.median),
     ]
 }
 
-fn more(measured: &Measured) -> [Row; 3] {
+fn more(measured: &Measured) -> [Row; 2] {
     let SingleSteps { particles, steps, p50, p99, worst } = measured.single_steps;
-    let [most, mean] = measured.table_error;
     [
         [
             format!("  one by one, {particles} particles, {} steps", grouped(steps)),
@@ -54,7 +52,6 @@ fn more(measured: &Measured) -> [Row; 3] {
             "  time goes with particles to the power of".to_owned(),
             format!("{:.2}", measured.exponent_of_particles),
         ],
-        ["  cosines by table are off by".to_owned(), format!("{most:.1e} at most, {mean:.1e} on average")],
     ]
 }
 

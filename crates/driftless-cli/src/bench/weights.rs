@@ -1,7 +1,9 @@
-//! Weights of the standard networks as the Python contenders have them, and Adam on them.
+//! Weights of the standard networks as the Python contenders have them, and the library's Adam on them.
 
 use super::job::{MASK, plan, read};
 use anyhow::Result;
+use driftless::optimise::{Adam, Optimiser, Rule};
+use driftless::parameters::Named;
 use driftless_kernels::decoder::DecoderNet;
 use driftless_kernels::images::ImageNet;
 use driftless_kernels::mlp::Mlp;
@@ -14,9 +16,8 @@ use std::path::Path;
 const POSES: [usize; 5] = [4, 16, 32, 64, 128];
 const CHANNELS: [usize; 4] = [3, 16, 32, 64];
 const FEATURES: usize = 128;
-/// Adam's rate and memory.
-const RATE: f32 = 3e-4;
-const DECAY: [f32; 2] = [0.9, 0.999];
+/// Adam's rate.
+const RATE: f64 = 3e-4;
 
 /// Numbers of each array, and of the inputs of one of its outputs; weights and biases take turns.
 fn shapes() -> Vec<[usize; 2]> {
@@ -31,9 +32,8 @@ fn shapes() -> Vec<[usize; 2]> {
 
 /// 24 arrays in `PyTorch`'s layouts.
 pub struct Weights {
-    arrays: Vec<Vec<f32>>,
-    moments: [Vec<Vec<f32>>; 2],
-    updates: i32,
+    arrays: Vec<Named>,
+    optimiser: Optimiser,
 }
 
 impl Weights {
@@ -56,13 +56,13 @@ impl Weights {
     }
 
     fn of(arrays: Vec<Vec<f32>>) -> Self {
-        let zeros: Vec<Vec<f32>> = arrays.iter().map(|array| vec![0.0; array.len()]).collect();
-        Self { arrays, moments: [zeros.clone(), zeros], updates: 0 }
+        Self { arrays: named(arrays), optimiser: Optimiser::new(Rule::Adam(Adam::default()), RATE) }
     }
 
     /// The networks, arranged for products.
     pub fn networks(&self) -> Networks {
-        let arrays = &self.arrays;
+        let singles = |array: &Named| array.values.iter().map(|&x| x as f32).collect();
+        let arrays: Vec<Vec<f32>> = self.arrays.iter().map(singles).collect();
         let mut eyes = ImageNet::new(plan());
         (0..3).for_each(|k| eyes.set_conv(k, &arrays[2 * k], &arrays[2 * k + 1]));
         eyes.set_dense(|i, o| arrays[6][o * MASK + i], &arrays[7]);
@@ -98,19 +98,16 @@ impl Weights {
         all
     }
 
-    /// One step of Adam (Kingma & Ba 2015).
-    pub fn update(&mut self, gradients: &[Vec<f32>]) {
-        self.updates += 1;
-        let [mean, square] = &mut self.moments;
-        let [left, left_square] = DECAY.map(|decay| 1.0 - decay.powi(self.updates));
-        for (((array, by), mean), square) in self.arrays.iter_mut().zip(gradients).zip(mean).zip(square) {
-            for (((x, g), m), v) in array.iter_mut().zip(by).zip(mean).zip(square) {
-                *m = DECAY[0] * *m + (1.0 - DECAY[0]) * g;
-                *v = DECAY[1] * *v + (1.0 - DECAY[1]) * g * g;
-                *x -= RATE * (*m / left) / ((*v / left_square).sqrt() + 1e-8);
-            }
-        }
+    /// One step of Adam.
+    pub fn update(&mut self, gradients: Vec<Vec<f32>>) {
+        self.optimiser.step_on(&mut self.arrays, 0.0, named(gradients));
     }
+}
+
+/// Arrays by their numbers.
+fn named(arrays: Vec<Vec<f32>>) -> Vec<Named> {
+    let one = |(k, array): (usize, Vec<f32>)| Named::singles(k.to_string(), &[array.len()], array);
+    arrays.into_iter().enumerate().map(one).collect()
 }
 
 /// [inputs, outputs] as [outputs, inputs].

@@ -2,12 +2,12 @@
 
 use super::drawing::Drawing;
 use super::estimate::{Estimate, Sums};
-use super::weigh::{Room, Weigh};
+use super::weigh::{Room, weigh};
 use crate::Cpu;
 use crate::angles::{turn, wrapped};
 use crate::cpu::Work;
 use crate::normal::fill_normal;
-use crate::scan::Motion;
+use crate::scan::{Motion, PoseNet};
 use driftless_core::pose::compose;
 use rayon::prelude::*;
 
@@ -47,8 +47,6 @@ pub(super) struct Particles {
 struct Part {
     ancestors: Vec<u32>,
     columns: [Vec<f32>; 5],
-    /// Least and greatest x.
-    extent: [f32; 2],
     /// Of all its particles, not normalised.
     weight: f64,
     noise: [Vec<f32>; 3],
@@ -73,8 +71,8 @@ impl Particles {
         Self { now: first.iter().map(particle).collect(), likelihoods: vec![1.0; count], parts, size }
     }
 
-    /// Draws the next generation by weight, systematically, and moves it; says from where to where it lies along x.
-    pub(super) fn advance(&mut self, way: &Moved, offset: f32) -> [f32; 2] {
+    /// Draws the next generation by weight, systematically, and moves it.
+    pub(super) fn advance(&mut self, way: &Moved, offset: f32) {
         let Self { now, likelihoods, parts, size, .. } = self;
         let mut below = [0.0; PARTS + 1];
         for (k, part) in parts.iter().enumerate() {
@@ -92,17 +90,14 @@ impl Particles {
         } else {
             parts.par_iter_mut().enumerate().for_each(one);
         }
-        let wider =
-            |[least, most]: [f32; 2], part: &Part| [least.min(part.extent[0]), most.max(part.extent[1])];
-        parts.iter().fold([f32::INFINITY, f32::NEG_INFINITY], wider)
     }
 
     /// How likely each of the next generation is, which becomes the present one.
-    pub(super) fn weigh(&mut self, cpu: Cpu, weigh: &impl Weigh, seen: &[f32]) {
+    pub(super) fn weigh(&mut self, cpu: Cpu, net: &PoseNet, seen: Option<&[f32]>) {
         let Self { now, likelihoods, parts, size, .. } = self;
         let one = |part: &mut Part, now: &mut [Particle], likelihoods: &mut [f32]| {
             let columns = std::array::from_fn(|k| &part.columns[k][..]);
-            weigh.weigh(cpu, columns, seen, &mut part.room, likelihoods);
+            weigh(net, cpu, columns, seen, &mut part.room, likelihoods);
             part.write(now);
             part.sums = Sums::begin(now, likelihoods);
             part.weight = part.sums.compass[0];
@@ -170,8 +165,6 @@ impl Part {
         way.cpu.run(Advance { way, noise: &self.noise, columns: &mut self.columns });
         let [_, _, headings, cosines, sines] = &mut self.columns;
         turn(way.cpu, headings, [cosines, sines]);
-        let wider = |[least, most]: [f32; 2], &x: &f32| [least.min(x), most.max(x)];
-        self.extent = self.columns[0].iter().fold([f32::INFINITY, f32::NEG_INFINITY], wider);
     }
 
     fn write(&self, to: &mut [Particle]) {

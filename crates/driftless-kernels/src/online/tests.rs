@@ -44,7 +44,7 @@ fn image(t: u64) -> Vec<f32> {
 }
 
 fn online(count: usize) -> Online {
-    Online::new(eyes(), Places::Exact(poses()), MOTION, &first(count), SEED)
+    Online::new(eyes(), poses(), MOTION, &first(count), SEED)
 }
 
 /// The same steps by the scan, given the same noise and offsets.
@@ -158,45 +158,4 @@ fn threads_make_no_difference() {
         })
     };
     assert_eq!(track(1), track(3));
-}
-
-fn table(nodes: [usize; 3]) -> PoseTable {
-    PoseTable::new(poses(), [[-40.0, -30.0], [50.0, 25.0]], nodes)
-}
-
-fn seen() -> Vec<f32> {
-    let (mut seen, mut lengths) = (numbers(poses().layers.width(), 70), Vec::new());
-    seen[18..].fill(0.0);
-    to_units(Cpu::best(), &mut seen, poses().layers.width(), &mut lengths);
-    seen
-}
-
-/// At nodes the table is exact; between them a grid twice as fine errs a fourth, but for bends of the network.
-#[test]
-fn a_finer_table_errs_less() {
-    let inside: Vec<[f32; 3]> = triples(2000, 80, [40.0, 24.0, 3.0]);
-    let errors =
-        [[10, 8, 8], [20, 16, 16], [40, 32, 32]].map(|nodes| table(nodes).error(&seen(), &inside)[1]);
-    assert!(errors[1] < 0.4 * errors[0] && errors[2] < 0.4 * errors[1], "{errors:?}");
-    let mut coarse = table([10, 8, 8]);
-    let nodes: Vec<[f32; 3]> = (0..640).map(|node| coarse.pose(node)).collect();
-    assert!(coarse.error(&seen(), &nodes)[0] < 1e-5);
-    // A node's heading π is that of -π, and positions beyond the grid are those of its edge.
-    let round: Vec<[f32; 3]> = (0..80).map(|k| coarse.pose(8 * k)).map(|p| [p[0], p[1], -p[2]]).collect();
-    assert!(coarse.error(&seen(), &round)[0] < 1e-5);
-    let [edge, beyond] = [50.0, 1e9].map(|x| coarse.cosine([x, 3.0, 0.1]));
-    assert!((edge - beyond).abs() < 1e-6, "{edge} {beyond}");
-}
-
-/// A filter by a fine table goes the way of the exact one: a tenth of the belief's width apart, here within 0.3.
-#[test]
-fn a_filter_by_table() {
-    let mut exact = online(5000);
-    let places = Places::Tabulated(table([91, 56, 64]));
-    let mut tabulated = Online::new(eyes(), places, MOTION, &first(5000), SEED);
-    for t in 0..3 {
-        let (a, b) = (exact.step(&image(t), [3.0, 0.0, 0.3]), tabulated.step(&image(t), [3.0, 0.0, 0.3]));
-        let apart = [0, 1].map(|k| (a.pose[k] - b.pose[k]).abs());
-        assert!(apart[0] < 0.3 && apart[1] < 0.3, "step {t}: {:?} {:?}", a.pose, b.pose);
-    }
 }

@@ -14,28 +14,19 @@ pub(super) struct Room {
     layers: MlpMemory,
 }
 
-/// Says how likely poses are.
-pub(super) trait Weigh: Sync {
-    /// l of each pose, given as columns: positions, headings, cosines and sines.
-    fn weigh(&self, cpu: Cpu, columns: [&[f32]; 5], seen: &[f32], room: &mut Room, likelihoods: &mut [f32]);
-}
-
-/// Has seen nothing.
-pub(super) struct Blind;
-
-impl Weigh for Blind {
-    fn weigh(&self, _: Cpu, _: [&[f32]; 5], _: &[f32], _: &mut Room, likelihoods: &mut [f32]) {
-        likelihoods.fill(1.0);
-    }
-}
-
-impl Weigh for PoseNet {
-    fn weigh(&self, cpu: Cpu, columns: [&[f32]; 5], seen: &[f32], room: &mut Room, likelihoods: &mut [f32]) {
-        for (number, likelihoods) in likelihoods.chunks_mut(AT_ONCE).enumerate() {
-            let [x, y, _, cosines, sines] = columns;
-            let own = [x, y, cosines, sines].map(|column| &column[number * AT_ONCE..][..likelihoods.len()]);
-            let room = (&mut room.inputs, &mut room.layers);
-            weigh_columns(self, cpu, own, seen, room, likelihoods);
-        }
+/// l of each pose, given as columns: positions, headings, cosines and sines. All are alike if nothing was seen.
+pub(super) fn weigh(
+    net: &PoseNet,
+    cpu: Cpu,
+    [x, y, _, cosines, sines]: [&[f32]; 5],
+    seen: Option<&[f32]>,
+    room: &mut Room,
+    likelihoods: &mut [f32],
+) {
+    let Some(seen) = seen else { return likelihoods.fill(1.0) };
+    for (number, likelihoods) in likelihoods.chunks_mut(AT_ONCE).enumerate() {
+        let own = [x, y, cosines, sines].map(|column| &column[number * AT_ONCE..][..likelihoods.len()]);
+        let room = (&mut room.inputs, &mut room.layers);
+        weigh_columns(net, cpu, own, seen, room, likelihoods);
     }
 }

@@ -37,7 +37,7 @@ impl PfnetNet {
         assert_eq!(by.len(), *steps * DESCRIPTION, "derivatives of all steps");
         for ((by, view), sight) in by.chunks_exact_mut(DESCRIPTION).zip(views).zip(sights) {
             let (of_map, of_image) = by.split_at_mut(OF_MAP);
-            self.map.backward(cpu, view, of_map, map, &mut sum.map, None);
+            self.map.backward(cpu, view, of_map, map, &mut sum.map);
             self.observation.backward(cpu, sight, of_image, observation, &mut sum.observation);
         }
     }

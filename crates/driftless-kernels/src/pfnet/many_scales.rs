@@ -47,7 +47,6 @@ struct Block {
     taps: Vec<(isize, isize, usize)>,
     offsets: Vec<usize>,
     ahead: Panels,
-    back: Panels,
     /// Its first output among all.
     first: usize,
 }
@@ -85,7 +84,7 @@ impl ManyScales {
             let offsets = taps.iter().map(offset).collect();
             first += kernels.len();
             let first = first - kernels.len();
-            Block { kernels, taps, offsets, ahead: Panels::default(), back: Panels::default(), first }
+            Block { kernels, taps, offsets, ahead: Panels::default(), first }
         };
         let blocks: Vec<Block> = blocks.into_iter().map(block).collect();
         let outputs = blocks.iter().map(|block| block.kernels.len()).sum();
@@ -120,26 +119,15 @@ impl ManyScales {
         }
     }
 
-    /// The transpose of [`ManyScales::place`], which adds.
-    pub(super) fn take(&self, from: &[f32], to: &mut [f32]) {
-        let (line, pitch) = (self.side * self.channels, self.pitch() * self.channels);
-        let rows = from.chunks_exact(pitch).skip(self.pad);
-        for (to, from) in to.chunks_exact_mut(line).zip(rows) {
-            let from = &from[self.pad * self.channels..][..line];
-            to.iter_mut().zip(from).for_each(|(sum, x)| *sum += x);
-        }
-    }
-
     /// All weights by kernel, row, column and channel, and biases by kernel.
     pub(super) fn set(&mut self, weight: impl Fn(Kernel, [usize; 3]) -> f32, bias: impl Fn(Kernel) -> f32) {
         for block in &mut self.blocks {
-            let Block { kernels, taps, ahead, back, first, .. } = block;
+            let Block { kernels, taps, ahead, first, .. } = block;
             let number = |tap: usize, output: usize| {
                 place_of(&self.scales, kernels[output], taps[tap])
                     .map_or(0.0, |place| weight(kernels[output], place))
             };
             ahead.fill_by([taps.len(), kernels.len()], number);
-            back.fill_by([kernels.len(), taps.len()], |output, tap| number(tap, output));
             for (bias_of, &kernel) in self.bias[*first..].iter_mut().zip(kernels.iter()) {
                 *bias_of = bias(kernel);
             }
@@ -193,32 +181,6 @@ impl ManyScales {
             product(cpu, left, right, shape, Finish::Add, &mut Out { numbers: sum, stride: width });
         }
         add_rows(cpu, by_row, stride, &mut sum.bias);
-    }
-
-    /// Adds what one row of results adds to the derivatives by an image with zeros around it.
-    pub(super) fn backward_row(
-        &self,
-        cpu: Cpu,
-        row: usize,
-        by_row: &[f32],
-        room: &mut Vec<f32>,
-        by_image: &mut [f32],
-    ) {
-        let from = row * self.pitch() * self.channels;
-        for block in &self.blocks {
-            let width = crate::padded(block.taps.len());
-            room.resize(self.side * width, 0.0);
-            let left = Left::rows(&by_row[block.first..], self.outputs());
-            let shape = [self.side, block.kernels.len(), width];
-            let mut out = Out { numbers: room, stride: width };
-            product(cpu, left, block.back.right(), shape, Finish::Store, &mut out);
-            for (pixel, taps) in room.chunks_exact(width).enumerate() {
-                let place = from + pixel * self.channels;
-                for (offset, by) in block.offsets.iter().zip(taps) {
-                    by_image[place + offset] += by;
-                }
-            }
-        }
     }
 
     /// From where the topmost taps see at the first place of a row.

@@ -53,8 +53,6 @@ pub(super) struct MapRoom {
     act: Vec<f32>,
     by_act: Vec<f32>,
     second: super::second::SecondRoom,
-    by_local: Vec<f32>,
-    taps: Vec<f32>,
 }
 
 /// The first layer's scales.

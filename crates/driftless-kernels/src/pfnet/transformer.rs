@@ -1,4 +1,4 @@
-//! What the floor map looks like from a pose: PF-net's spatial transformer, and its derivatives by the pose.
+//! What the floor map looks like from a pose: PF-net's spatial transformer.
 //!
 //! 28x28 points, the pose in the middle of the lowest row, 224 pixels to see ahead and 112 to each side:
 //!
@@ -35,7 +35,7 @@ pub struct FloorMap<'a> {
     pub channels: usize,
 }
 
-/// Where a view's points lie, and how they move with the heading.
+/// Where a view's points lie.
 struct Points {
     pose: [f32; 3],
     /// How much farther than rigid a view reaches ahead along x, and to the side along y.
@@ -52,8 +52,8 @@ impl Points {
         Self { pose, stretch }
     }
 
-    /// Visits all points, row by row from far to near: their places, and the derivatives by the heading.
-    fn each(&self, mut visit: impl FnMut(usize, [f32; 2], [f32; 2])) {
+    /// Visits all points, row by row from far to near.
+    fn each(&self, mut visit: impl FnMut(usize, [f32; 2])) {
         let ([x, y, heading], [ahead, aside]) = (self.pose, self.stretch);
         let (sin, cos) = heading.sin_cos();
         let grid = |k: usize| 2.0 * k as f32 / (LOCAL_SIDE - 1) as f32 - 1.0;
@@ -62,8 +62,7 @@ impl Points {
             for column in 0..LOCAL_SIDE {
                 let side = REACH * grid(column);
                 let place = [x - sin * side + ahead * cos * far, y + aside * cos * side + sin * far];
-                let turned = [-cos * side - ahead * sin * far, -aside * sin * side + cos * far];
-                visit(row * LOCAL_SIDE + column, place, turned);
+                visit(row * LOCAL_SIDE + column, place);
             }
         }
     }
@@ -85,7 +84,7 @@ impl FloorMap<'_> {
     /// is not on the map.
     pub fn view(&self, geometry: Geometry, pose: [f32; 3], view: &mut [f32]) {
         let channels = self.channels;
-        Points::new(self, geometry, pose).each(|number, place, _| {
+        Points::new(self, geometry, pose).each(|number, place| {
             let to = &mut view[number * channels..][..channels];
             let Some((corner, [x, y])) = cell(self, place) else {
                 return to.fill(1.0);
@@ -97,25 +96,5 @@ impl FloorMap<'_> {
                 *to = 1.0 - (low * (1.0 - y) + high * y);
             }
         });
-    }
-
-    /// The derivatives by the pose, given those by its view.
-    pub fn back_to_pose(&self, geometry: Geometry, pose: [f32; 3], by_view: &[f32]) -> [f32; 3] {
-        let (channels, mut by_pose) = (self.channels, [0.0; 3]);
-        Points::new(self, geometry, pose).each(|number, place, turned| {
-            let Some((corner, [x, y])) = cell(self, place) else {
-                return;
-            };
-            let (near, far) = (&self.numbers[corner..], &self.numbers[corner + self.width * channels..]);
-            for (c, by) in by_view[number * channels..][..channels].iter().enumerate() {
-                let (a, b, c, d) = (near[c], near[c + channels], far[c], far[c + channels]);
-                let by_x = -by * ((b - a) * (1.0 - y) + (d - c) * y);
-                let by_y = -by * ((c - a) * (1.0 - x) + (d - b) * x);
-                by_pose[0] += by_x;
-                by_pose[1] += by_y;
-                by_pose[2] += by_x * turned[0] + by_y * turned[1];
-            }
-        });
-        by_pose
     }
 }

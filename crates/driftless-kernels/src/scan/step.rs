@@ -56,12 +56,7 @@ impl Step {
 }
 
 /// Features of poses, given as columns: positions, and cosines and sines of headings.
-pub(crate) fn encode(
-    net: &PoseNet,
-    cpu: Cpu,
-    columns: [&[f32]; 4],
-    (inputs, layers): (&mut Vec<f32>, &mut MlpMemory),
-) {
+fn encode(net: &PoseNet, cpu: Cpu, columns: [&[f32]; 4], (inputs, layers): (&mut Vec<f32>, &mut MlpMemory)) {
     let ([x, y, cosines, sines], width) = (columns, net.layers.input_width());
     inputs.resize(x.len() * width, 0.0);
     for (i, row) in inputs.chunks_exact_mut(width).enumerate() {
@@ -88,7 +83,7 @@ pub(crate) fn weigh_columns(
 
 /// 1 / (ε + 1 - cos), of a cosine that rounding may have made too large; what is not a number stays so.
 #[inline(always)]
-pub(crate) fn likelihood(epsilon: f32, cosine: f32) -> f32 {
+fn likelihood(epsilon: f32, cosine: f32) -> f32 {
     let gap = 1.0 - cosine;
     1.0 / (epsilon + if gap < 0.0 { 0.0 } else { gap })
 }

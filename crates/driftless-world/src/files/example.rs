@@ -1,15 +1,15 @@
-//! TensorFlow's `tf.train.Example`: named lists of byte strings, floats or integers.
+//! TensorFlow's `tf.train.Example`: named lists of byte strings; those of numbers are told apart, and left alone.
 //!
 //! In protobuf terms: `Example { Features features = 1 }`, `Features { map<string, Feature>
 //! feature = 1 }`, and `Feature` is one of `BytesList` (1), `FloatList` (2), `Int64List` (3), each
-//! with a `repeated value = 1`. Numbers are read packed or not, and written packed.
+//! with a `repeated value = 1`.
 
 use crate::error::{Error, Result};
-use crate::files::protobuf::{Fields, Value, take_varint};
+use crate::files::protobuf::Fields;
 use std::collections::BTreeMap;
 
 mod encode;
-pub use encode::{FeatureValues, encode};
+pub use encode::encode;
 
 /// More features than this are refused: nobody has them, and each costs memory.
 const MAX_FEATURES: usize = 1 << 16;
@@ -21,34 +21,23 @@ pub enum Feature<'a> {
     Empty,
     /// A list of byte strings.
     Bytes(ByteStrings<'a>),
-    /// A list of 32-bit floats.
-    Floats(EncodedList<'a>),
-    /// A list of 64-bit integers.
-    Ints(EncodedList<'a>),
+    /// A list of 32-bit floats, which nobody wants.
+    Floats,
+    /// A list of 64-bit integers, which nobody wants.
+    Ints,
 }
 
-/// A checked list message that has not been copied.
+/// The byte strings of a feature, where they stand in the record: a list message that was checked and not copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EncodedList<'a> {
+pub struct ByteStrings<'a> {
     message: &'a [u8],
     count: usize,
 }
 
-impl<'a> EncodedList<'a> {
-    /// The values of field 1; the message was checked when it was parsed, so nothing is lost here.
-    fn values(self) -> impl Iterator<Item = Value<'a>> {
-        Fields::new(self.message).map_while(Result::ok).filter(|(number, _)| *number == 1).map(|(_, v)| v)
-    }
-}
-
-/// The byte strings of a feature, where they stand in the record.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ByteStrings<'a>(EncodedList<'a>);
-
 impl<'a> ByteStrings<'a> {
     /// Number of strings.
     pub fn len(self) -> usize {
-        self.0.count
+        self.count
     }
 
     /// True if there is none.
@@ -61,9 +50,10 @@ impl<'a> ByteStrings<'a> {
         self.iter().next().ok_or_else(|| Error::new("holds no byte string"))
     }
 
-    /// The strings in order.
+    /// The strings in order; the message was checked when it was parsed, so nothing is lost here.
     pub fn iter(self) -> impl Iterator<Item = &'a [u8]> {
-        self.0.values().filter_map(|value| value.bytes("a value").ok())
+        let values = Fields::new(self.message).map_while(Result::ok).filter(|(number, _)| *number == 1);
+        values.filter_map(|(_, value)| value.bytes("a value").ok())
     }
 }
 
@@ -77,7 +67,7 @@ pub struct Example<'a> {
 }
 
 impl<'a> Example<'a> {
-    /// Reads the structure and checks it down to the last value, without copying values.
+    /// Reads the structure and checks it down to the last string, without copying any.
     pub fn parse(record: &'a [u8]) -> Result<Self> {
         let mut example = Self::default();
         for field in Fields::new(record) {
@@ -110,66 +100,19 @@ impl<'a> Example<'a> {
             None => Ok(None),
             Some(Feature::Empty) => Ok(Some(ByteStrings::default())),
             Some(Feature::Bytes(strings)) => Ok(Some(strings)),
-            Some(other) => Err(wrong_kind(name, "byte strings", other)),
+            Some(other) => Err(wrong_kind(name, other)),
         }
-    }
-
-    /// The floats of feature `name`, or `None` if there is no such feature.
-    pub fn floats(&self, name: &str) -> Result<Option<Vec<f32>>> {
-        let mut floats = Vec::new();
-        match self.get(name) {
-            None => return Ok(None),
-            Some(Feature::Empty) => {}
-            Some(Feature::Floats(list)) => {
-                for value in list.values() {
-                    match value {
-                        Value::Fixed32(bytes) => floats.push(f32::from_le_bytes(bytes)),
-                        Value::Bytes(packed) => {
-                            floats
-                                .extend(packed.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)));
-                        }
-                        _ => unreachable!("checked by count_floats"),
-                    }
-                }
-            }
-            Some(other) => return Err(wrong_kind(name, "floats", other)),
-        }
-        Ok(Some(floats))
-    }
-
-    /// The integers of feature `name`, or `None` if there is no such feature.
-    pub fn ints(&self, name: &str) -> Result<Option<Vec<i64>>> {
-        let mut ints = Vec::new();
-        match self.get(name) {
-            None => return Ok(None),
-            Some(Feature::Empty) => {}
-            Some(Feature::Ints(list)) => {
-                for value in list.values() {
-                    match value {
-                        Value::Varint(number) => ints.push(number.cast_signed()),
-                        Value::Bytes(mut packed) => {
-                            while !packed.is_empty() {
-                                ints.push(take_varint(&mut packed)?.cast_signed());
-                            }
-                        }
-                        _ => unreachable!("checked by count_ints"),
-                    }
-                }
-            }
-            Some(other) => return Err(wrong_kind(name, "integers", other)),
-        }
-        Ok(Some(ints))
     }
 }
 
-fn wrong_kind(name: &str, expected: &str, found: Feature<'_>) -> Error {
+fn wrong_kind(name: &str, found: Feature<'_>) -> Error {
     let found = match found {
         Feature::Empty => "nothing",
         Feature::Bytes(_) => "byte strings",
-        Feature::Floats(_) => "floats",
-        Feature::Ints(_) => "integers",
+        Feature::Floats => "floats",
+        Feature::Ints => "integers",
     };
-    Error::new(format!("holds {found}; {expected} were expected")).in_field(name)
+    Error::new(format!("holds {found}; byte strings were expected")).in_field(name)
 }
 
 fn parse_entry(entry: &[u8]) -> Result<(&str, Feature<'_>)> {
@@ -200,51 +143,21 @@ fn parse_feature(message: &[u8]) -> Result<Feature<'_>> {
         }
         let message = value.bytes("the list of values")?;
         feature = match number {
-            1 => {
-                let list = checked_list(message, |value| value.bytes("a value").map(|_| 1))?;
-                Feature::Bytes(ByteStrings(list))
-            }
-            2 => Feature::Floats(checked_list(message, count_floats)?),
-            _ => Feature::Ints(checked_list(message, count_ints)?),
+            1 => Feature::Bytes(checked_strings(message)?),
+            2 => Feature::Floats,
+            _ => Feature::Ints,
         };
     }
     Ok(feature)
 }
 
-fn checked_list(message: &[u8], count_values: fn(Value<'_>) -> Result<usize>) -> Result<EncodedList<'_>> {
+fn checked_strings(message: &[u8]) -> Result<ByteStrings<'_>> {
     let mut count = 0;
     for field in Fields::new(message) {
         if let (1, value) = field? {
-            count += count_values(value)?;
+            value.bytes("a value")?;
+            count += 1;
         }
     }
-    Ok(EncodedList { message, count })
-}
-
-fn count_floats(value: Value<'_>) -> Result<usize> {
-    match value {
-        Value::Fixed32(_) => Ok(1),
-        Value::Bytes(packed) if packed.len().is_multiple_of(4) => Ok(packed.len() / 4),
-        Value::Bytes(packed) => {
-            Err(Error::new(format!("{} bytes of packed floats are not a multiple of 4", packed.len())))
-        }
-        other => Err(Error::new(format!("a float has wire type {}; 5 or 2 was expected", other.wire_type()))),
-    }
-}
-
-fn count_ints(value: Value<'_>) -> Result<usize> {
-    match value {
-        Value::Varint(_) => Ok(1),
-        Value::Bytes(mut packed) => {
-            let mut count = 0;
-            while !packed.is_empty() {
-                take_varint(&mut packed)?;
-                count += 1;
-            }
-            Ok(count)
-        }
-        other => {
-            Err(Error::new(format!("an integer has wire type {}; 0 or 2 was expected", other.wire_type())))
-        }
-    }
+    Ok(ByteStrings { message, count })
 }

@@ -7,10 +7,8 @@
 mod block;
 mod entry;
 mod table;
-mod writer;
 
 pub use entry::{DataType, Entry};
-pub use writer::{Encoded, FloatTensor, Layout, encode, write};
 
 use crate::error::{Error, Result};
 use crate::files::source::Source;
@@ -27,18 +25,6 @@ pub const MAX_TENSOR_BYTES: u64 = 1 << 30;
 const PIECE_BYTES: usize = 1 << 20;
 
 /// An open checkpoint: what is in it is known, its numbers are read when asked for. Threads can share one.
-///
-/// ```
-/// use driftless_world::files::tensor_bundle::{FloatTensor, Layout, TensorBundle, encode};
-///
-/// let bias = FloatTensor { shape: vec![2], values: vec![0.5, -1.0] };
-/// let files = encode(&[("net/bias".to_owned(), bias)].into(), Layout::default())?;
-/// let shards = files.shards.into_iter().map(Into::into).collect();
-/// let bundle = TensorBundle::from_sources(&files.index.into(), shards)?;
-/// let entry = bundle.find("net/bias").expect("it is there");
-/// assert_eq!((entry.shape.as_slice(), bundle.read_f32(entry)?), (&[2][..], vec![0.5, -1.0]));
-/// # Ok::<(), driftless_world::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct TensorBundle {
     entries: Vec<Entry>,

@@ -1,6 +1,5 @@
 //! Long short-term memory, as Sonnet 1 computes it.
 
-use super::zero_state;
 use crate::nets::Dense;
 use crate::parameters::Init;
 use burn::module::Module;
@@ -31,7 +30,8 @@ impl Lstm {
 
     /// T times [B, inputs] → h, T times [B, units]; h and c are zero before the first step.
     ///
-    /// What x adds to the gates is one product for all steps: only h has to wait for the step before.
+    /// What x adds to the gates is one product for all steps: only h has to wait for the step before. Steps are kept
+    /// apart, because cutting them out of one tensor would cost a gradient of the size of the sequence at every step.
     pub fn forward(&self, steps: Vec<Tensor<2>>) -> Vec<Tensor<2>> {
         let units = self.gates.bias.dims()[0] / 4;
         let Some([batch, inputs]) = steps.first().map(Tensor::dims) else { return steps };
@@ -49,6 +49,11 @@ impl Lstm {
         }
         outputs
     }
+}
+
+/// Zeros [B, units], with the batch, precision and device of a step.
+fn zero_state(step: &Tensor<2>, units: usize) -> Tensor<2> {
+    Tensor::zeros([step.dims()[0], units], (&step.device(), step.dtype()))
 }
 
 /// From the sums of all gates, [B, 4 units], and c, [B, units], to (h', c').

@@ -7,8 +7,6 @@ use burn::tensor::{Bool, Int, Tensor};
 pub(crate) struct Moved {
     /// Where they stand, [B, N, S]; finite if the parents were.
     pub states: Tensor<3>,
-    /// The action they were moved by, [B, A].
-    pub action: Tensor<2>,
     /// 1 where the action was lost, or the move of any particle, `[B]`.
     pub lost: Tensor<1, Int>,
 }
@@ -20,11 +18,11 @@ pub(crate) struct Moved {
 /// parents [B, N, S], action [B, A], noise [B, N, ·].
 pub(crate) fn moved<M: Model>(model: &M, parents: Tensor<3>, action: Tensor<2>, noise: Tensor<3>) -> Moved {
     let (action, action_lost) = screened(action); // [B, A], [B, 1]
-    let states = model.transition().sample(parents.clone(), action.clone(), noise); // [B, N, S]
+    let states = model.transition().sample(parents.clone(), action, noise); // [B, N, S]
     let stuck = not_finite(&states); // [B, N, 1]
     let lost = action_lost.bool_or(stuck.clone().any_dim(1).squeeze_dim(2));
     let states = states.clone().mask_where(stuck.expand(states.dims()), parents);
-    Moved { states, action, lost: lost.int().squeeze_dim(1) }
+    Moved { states, lost: lost.int().squeeze_dim(1) }
 }
 
 /// Actions [.., A] with zeros in the place of those that are not finite, and which these are, [.., 1].
@@ -61,10 +59,9 @@ mod tests {
         let action = f64s::<2>([[0.1, 0.2], [f64::NAN, 0.2], [0.1, 0.2]]);
         let noise =
             f64s::<3>([[[0.0, 2.0], [0.0; 2]], [[2.0, 0.0], [0.0; 2]], [[f64::INFINITY, 0.0], [0.0; 2]]]);
-        let Moved { states, action, lost } = moved(&model, parents, action, noise);
+        let Moved { states, lost } = moved(&model, parents, action, noise);
         let expected = [1.1, 3.2, 3.1, 4.2, 2.0, 2.0, 3.0, 4.0, 5.0, 6.0, 5.1, 6.2];
         crate::testing::assert_close(&numbers(&states), &expected, 1e-14);
-        assert_eq!(numbers(&action), [0.1, 0.2, 0.0, 0.0, 0.1, 0.2]);
         assert_eq!(lost.try_to_vec_as::<i32>().unwrap(), [0, 1, 1]);
     }
 }

@@ -3,7 +3,7 @@
 use super::learner::Learner;
 use super::tracking::{in_batches, poses};
 use super::updates::{Figures, Tally, batches, epoch_seed, fixed_lessons, update_seed};
-use crate::baseline::{BaselinePlan, BaselineScales, CellKind, KernelRoom, RecurrentBaseline};
+use crate::baseline::{BaselinePlan, BaselineScales, KernelRoom, RecurrentBaseline};
 use crate::batch::{Batch, LabelMean};
 use crate::dropout::Phase;
 use crate::error::Result;
@@ -44,12 +44,12 @@ impl LstmMethod {
         let (phase, share) = (Phase::Training { seed }, LabelMean::Share(self.experiment.labels));
         let model = self.learner.model();
         if self.experiment.kernels
-            && let Some((loss, gradients)) = model.loss_by_kernels(batch, None, share, phase, &mut self.room)
+            && let Some((loss, gradients)) = model.loss_by_kernels(batch, share, phase, &mut self.room)
         {
             return (loss, self.learner.step_by(loss, gradients));
         }
-        let loss = model.loss_by_hand(batch, None, share, phase);
-        (loss.value, self.learner.step(&loss.surrogate))
+        let loss = model.loss(batch, share, phase);
+        (loss.try_to_vec_as::<f64>().expect("a loss is a number")[0], self.learner.step(&loss))
     }
 }
 
@@ -63,7 +63,7 @@ fn network(seed: u64, scales: &Scales, device: &Device) -> RecurrentBaseline<Ima
         state_std: scales.state_std.to_vec(),
         step: scales.step_size.to_vec(),
     };
-    RecurrentBaseline::new(encoder, BaselinePlan::released(CellKind::Lstm), units, &mut init)
+    RecurrentBaseline::new(encoder, BaselinePlan::RELEASED, units, &mut init)
 }
 
 impl Method for LstmMethod {
@@ -94,9 +94,8 @@ impl Method for LstmMethod {
             let batch = Batch::of_images(lessons, &self.scales.pixels, &device, DType::F32)?;
             let (seen, actions, phase) = (&batch.observations, &batch.actions, Phase::Evaluation);
             let kernels = self.experiment.kernels;
-            let said = kernels.then(|| network.estimates_by_kernels(seen, actions, None, phase, &mut room));
-            let said =
-                said.flatten().unwrap_or_else(|| network.estimates_by_hand(seen, actions, None, phase));
+            let said = kernels.then(|| network.estimates_by_kernels(seen, actions, phase, &mut room));
+            let said = said.flatten().unwrap_or_else(|| network.estimates(seen, actions, phase));
             let said = Space::SE2.wrap(said).try_to_vec_as::<f64>().expect("estimates are numbers");
             let estimates = poses(&said);
             let steps = batch.actions.dims()[1];

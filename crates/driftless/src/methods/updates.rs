@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn skipped_updates_do_not_count() {
-        let report = |skipped| Report { gradient_norm: 2.0, learning_rate: 0.1, clipped: false, skipped };
+        let report = |skipped| Report { gradient_norm: 2.0, learning_rate: 0.1, skipped };
         let figures = |loss| Figures { losses: vec![("loss", loss)], effective_sample_size: Some(loss) };
         let mut tally = Tally::default();
         tally.add(&figures(f64::NAN), &report(Some(Skipped::Loss)));

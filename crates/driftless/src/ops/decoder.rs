@@ -1,7 +1,7 @@
 //! The image decoder.
 
 use super::images::image_plan;
-use super::{derivatives, numbers};
+use super::numbers;
 use crate::nets::{Activation, ImageDecoder};
 use crate::parameters::Named;
 use driftless_kernels::decoder::{DecoderGradient, DecoderNet};
@@ -24,8 +24,8 @@ pub(super) fn decoder_gradients(
     by: &DecoderGradient,
 ) -> Vec<Named> {
     let pair = |name: String, shape: &[usize], outputs: usize, [weight, bias]: [Vec<f32>; 2]| {
-        let weight = derivatives(format!("{name}.weight"), shape, weight);
-        [weight, derivatives(format!("{name}.bias"), &[outputs], bias)]
+        let weight = Named::singles(format!("{name}.weight"), shape, weight);
+        [weight, Named::singles(format!("{name}.bias"), &[outputs], bias)]
     };
     let shape = of.dense.weight.dims();
     let mut all = pair(format!("{name}.dense"), &shape, shape[1], net.dense_gradient(by)).to_vec();

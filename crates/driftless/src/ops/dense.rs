@@ -1,6 +1,6 @@
 //! Fully connected layers.
 
-use super::{derivatives, numbers};
+use super::numbers;
 use crate::nets::{Activation, Dense, Mlp};
 use crate::parameters::Named;
 use driftless_kernels::dense::{Layer, LayerGradient};
@@ -31,7 +31,7 @@ pub(super) fn chain(network: &Mlp) -> mlp::Mlp {
 pub(super) fn layer_gradient(name: &str, [inputs, outputs]: [usize; 2], by: &LayerGradient) -> [Named; 2] {
     let rows = (0..inputs).flat_map(|input| (0..outputs).map(move |output| by.of(input, output, outputs)));
     [
-        derivatives(format!("{name}.weight"), &[inputs, outputs], rows),
-        derivatives(format!("{name}.bias"), &[outputs], by.bias[..outputs].iter().copied()),
+        Named::singles(format!("{name}.weight"), &[inputs, outputs], rows),
+        Named::singles(format!("{name}.bias"), &[outputs], by.bias[..outputs].iter().copied()),
     ]
 }

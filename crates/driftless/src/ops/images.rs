@@ -1,6 +1,6 @@
 //! The image encoder.
 
-use super::{derivatives, numbers};
+use super::numbers;
 use crate::nets::{ConvPlan, ImageEncoder};
 use crate::parameters::Named;
 use driftless_kernels::images::{ImageGradient, ImageNet, ImagePlan, Padding};
@@ -32,12 +32,12 @@ pub(super) fn image_gradients(
     for (number, conv) in of.convs.iter().enumerate() {
         let (shape, name) = (conv.weight.dims(), format!("{name}.convs.{number}"));
         let bias = by.convs[number].bias[..shape[0]].iter().copied();
-        all.push(derivatives(format!("{name}.weight"), &shape, net.conv_gradient(number, by)));
-        all.push(derivatives(format!("{name}.bias"), &[shape[0]], bias));
+        all.push(Named::singles(format!("{name}.weight"), &shape, net.conv_gradient(number, by)));
+        all.push(Named::singles(format!("{name}.bias"), &[shape[0]], bias));
     }
     let shape = of.dense.weight.dims();
     let bias = by.dense.bias[..shape[1]].iter().copied();
-    all.push(derivatives(format!("{name}.dense.weight"), &shape, net.dense_gradient(by)));
-    all.push(derivatives(format!("{name}.dense.bias"), &[shape[1]], bias));
+    all.push(Named::singles(format!("{name}.dense.weight"), &shape, net.dense_gradient(by)));
+    all.push(Named::singles(format!("{name}.dense.bias"), &[shape[1]], bias));
     all
 }

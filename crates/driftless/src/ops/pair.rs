@@ -1,7 +1,6 @@
 //! Images against places: what a sharp match of an image encoder and a place encoder sees, and learns by.
 
 use super::dense::{chain, layer, layer_gradient};
-use super::derivatives;
 use super::images::{image_gradients, image_net};
 use crate::dropout::Phase;
 use crate::model::SharpMatch;
@@ -115,7 +114,7 @@ impl FrameEncoder {
         }
         let by_log =
             if matcher.sharpness_is_bound() { 0.0 } else { by.sharpness * f64::from(self.pair.sharpness) };
-        all.push(derivatives("log_sharpness".to_owned(), &[1], [by_log as f32]));
+        all.push(Named::singles("log_sharpness".to_owned(), &[1], [by_log as f32]));
         all
     }
 }

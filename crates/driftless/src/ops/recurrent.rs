@@ -2,20 +2,16 @@
 
 use super::dense::{chain, layer_gradient};
 use super::images::{image_gradients, image_net};
-use super::{derivatives, numbers};
-use crate::baseline::{Cell, Lstm, RecurrentBaseline};
+use super::numbers;
+use crate::baseline::{Lstm, RecurrentBaseline};
 use crate::nets::ImageEncoder;
 use crate::parameters::Named;
 use driftless_kernels::recurrent::{self, Estimator, EstimatorGradient};
 
-/// Its weights where the kernels want them, if all its cells are LSTMs.
-pub(crate) fn estimator(of: &RecurrentBaseline<ImageEncoder>) -> Option<Estimator> {
-    let cells = of.cells.iter().map(|cell| match cell {
-        Cell::Lstm(lstm) => Some(kernel(lstm)),
-        _ => None,
-    });
-    let cells = cells.collect::<Option<Vec<_>>>()?;
-    Some(Estimator { eyes: image_net(&of.observation), cells, head: chain(&of.head) })
+/// Its weights where the kernels want them.
+pub(crate) fn estimator(of: &RecurrentBaseline<ImageEncoder>) -> Estimator {
+    let cells = of.cells.iter().map(kernel).collect();
+    Estimator { eyes: image_net(&of.observation), cells, head: chain(&of.head) }
 }
 
 fn kernel(lstm: &Lstm) -> recurrent::Lstm {
@@ -32,10 +28,10 @@ pub(crate) fn estimator_gradients(
 ) -> Vec<Named> {
     let mut all = image_gradients("observation", &of.observation, &net.eyes, &by.eyes);
     for (number, (cell, by)) in net.cells.iter().zip(&by.cells).enumerate() {
-        let (name, [weight, bias]) = (format!("cells.{number}.Lstm.gates"), cell.gradient(by));
+        let (name, [weight, bias]) = (format!("cells.{number}.gates"), cell.gradient(by));
         let shape = [cell.inputs() + cell.units(), 4 * cell.units()];
-        all.push(derivatives(format!("{name}.weight"), &shape, weight));
-        all.push(derivatives(format!("{name}.bias"), &shape[1..], bias));
+        all.push(Named::singles(format!("{name}.weight"), &shape, weight));
+        all.push(Named::singles(format!("{name}.bias"), &shape[1..], bias));
     }
     for (number, (layer, by)) in net.head.layers().iter().zip(&by.head).enumerate() {
         all.extend(layer_gradient(&format!("head.layers.{number}"), layer.shape(), by));

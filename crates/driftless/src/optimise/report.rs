@@ -6,12 +6,10 @@ use burn::tensor::DType;
 /// What a step did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// √Σ g² over all parameters, before clipping.
+    /// √Σ g² over all parameters.
     pub gradient_norm: f64,
     /// The learning rate of this update.
     pub learning_rate: f64,
-    /// Whether the gradient was cut.
-    pub clipped: bool,
     /// Why nothing was changed, if so.
     pub skipped: Option<Skipped>,
 }
@@ -25,6 +23,20 @@ pub enum Skipped {
     Gradient(String),
     /// This parameter, or its state, would have become infinite or NaN.
     Update(String),
+}
+
+/// √Σ g² over all parameters; NaN if any number is. Scaled by the largest, so that squares do not
+/// overflow before the root is taken.
+pub(super) fn norm(gradients: &[Named]) -> f64 {
+    let numbers = || gradients.iter().flat_map(|gradient| gradient.values.iter());
+    if numbers().any(|g| g.is_nan()) {
+        return f64::NAN;
+    }
+    let largest = numbers().fold(0.0_f64, |largest, g| largest.max(g.abs()));
+    if largest == 0.0 || largest.is_infinite() {
+        return largest;
+    }
+    largest * numbers().map(|g| (g / largest).powi(2)).sum::<f64>().sqrt()
 }
 
 /// Why no update can be made of these numbers, if so.

@@ -19,7 +19,7 @@ pub use odometry::{Odometry, SoftLabels, soft_labels};
 
 use crate::space::Space;
 use std::fmt;
-use tridiagonal::{Eliminated, Tridiagonal};
+use tridiagonal::Tridiagonal;
 
 /// How a state of S numbers moves, f and Q.
 pub trait Dynamics {
@@ -95,7 +95,6 @@ pub struct Posterior {
     pub log_evidence: f64,
     exact: Vec<bool>,
     system: Tridiagonal,
-    eliminated: Eliminated,
 }
 
 /// Why a chain has no posterior.
@@ -181,24 +180,6 @@ impl<D: Dynamics> Chain<'_, D> {
             }
         }
         Ok(())
-    }
-}
-
-impl Posterior {
-    /// A path drawn from the posterior (linearised along the mean), made of T·S standard normals.
-    ///
-    /// # Panics
-    /// If there are not T·S of them.
-    pub fn sample(&self, normals: &[f64]) -> Vec<Vec<f64>> {
-        assert_eq!(normals.len(), self.mean.len() * self.mean[0].len(), "T·S normals");
-        let mut path = self.eliminated.draw(normals);
-        for (t, (state, mean)) in path.iter_mut().zip(&self.mean).enumerate() {
-            // An exact label stands in the matrix as a unit block that touches no other.
-            let share = if self.exact[t] { 0.0 } else { 1.0 };
-            state.iter_mut().zip(mean).for_each(|(state, mean)| *state = mean + share * *state);
-            self.space.wrap_numbers(state);
-        }
-        path
     }
 }
 

@@ -16,17 +16,6 @@ const MOST_HEADER_BYTES: u64 = 16 << 20;
 /// Beyond any model of this crate; keeps a sparse file of a terabyte from taking memory.
 const MOST_DATA_BYTES: u64 = 4 << 30;
 
-/// What the checksum of the configuration is called in the metadata.
-const CONFIG: &str = "config";
-
-/// FNV-1a of 64 bits, in hexadecimal: enough to tell texts apart that nobody forged. Carriage returns do
-/// not count, so that a text may pass through systems that add them.
-pub fn checksum(text: &str) -> String {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    let hash = text.bytes().filter(|&byte| byte != b'\r').fold(0xcbf2_9ce4_8422_2325, step);
-    format!("{hash:016x}")
-}
-
 /// A problem whose file is not named yet.
 #[derive(Debug)]
 pub struct Wrong {
@@ -48,14 +37,10 @@ impl Wrong {
     }
 }
 
-/// The bytes of a file, and in them the checksum of the configuration beside it, if there is one. The
-/// header is written here, with keys in a fixed order: the same tensors are the same bytes.
-pub fn encode(kind: &str, config: Option<&str>, tensors: &[Named]) -> Result<Vec<u8>, Wrong> {
+/// The bytes of a file. The header is written here, with keys in a fixed order: the same tensors are the same bytes.
+pub fn encode(kind: &str, tensors: &[Named]) -> Result<Vec<u8>, Wrong> {
     let mut header = Map::new();
-    let mut notes = json!({"creator": "driftless", "format": FORMAT, "kind": kind});
-    if let Some(text) = config {
-        notes[CONFIG] = checksum(text).into();
-    }
+    let notes = json!({"creator": "driftless", "format": FORMAT, "kind": kind});
     header.insert("__metadata__".to_owned(), notes);
     let mut data = Vec::new();
     // 64 bits first, so that every number is aligned.
@@ -120,11 +105,6 @@ impl Opened {
         }
     }
 
-    /// Checksum of the configuration that the tensors were written with, if any was.
-    pub fn config(&self) -> Option<&str> {
-        self.metadata.metadata().as_ref()?.get(CONFIG).map(String::as_str)
-    }
-
     /// Fails unless names, shapes and precisions are those of the model.
     pub fn compare(&self, model: &[Named]) -> Result<(), Wrong> {
         for Named { name, shape, precision, .. } in model {
@@ -133,10 +113,7 @@ impl Opened {
             };
             if found != shape {
                 let problem = format!("has the shape {found:?}, but the model wants {shape:?}");
-                return Err(Wrong::tensor(
-                    name,
-                    problem + "; build the model with the configuration beside it",
-                ));
+                return Err(Wrong::tensor(name, problem + "; build the model as it was when it was saved"));
             }
             if Self::precision(*dtype) != Some(*precision) {
                 let problem =

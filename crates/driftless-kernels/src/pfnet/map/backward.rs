@@ -31,8 +31,7 @@ impl MapGradient {
 }
 
 impl Map {
-    /// Adds the derivatives by all weights, given those by the features of a view, which are used up; and those by
-    /// the view, if they are wanted.
+    /// Adds the derivatives by all weights, given those by the features of a view, which are used up.
     pub(in crate::pfnet) fn backward(
         &self,
         cpu: Cpu,
@@ -40,7 +39,6 @@ impl Map {
         by_features: &mut [f32],
         room: &mut MapRoom,
         sum: &mut MapGradient,
-        by_local: Option<&mut [f32]>,
     ) {
         let x = (&view.results[..], view.second_moments);
         let norm = &self.second_norm;
@@ -53,9 +51,6 @@ impl Map {
         let MapRoom { act, by_act, second, .. } = room;
         self.second.backward(cpu, act, by_features, second, &mut sum.second, by_act);
         self.back_through_first(cpu, view, room, sum);
-        if let Some(by_local) = by_local {
-            self.back_to_view(cpu, room, by_local);
-        }
     }
 
     /// From `by_act` to the derivatives by the first layer's results, in their place, and by its weights.
@@ -78,16 +73,5 @@ impl Map {
         for (y, row) in results.chunks_exact(LOCAL_SIDE * VIEWS).enumerate() {
             self.first.differentiate_row(cpu, &view.local, y, row, &mut sum.first);
         }
-    }
-
-    /// From the derivatives by the first layer's results to those by the view.
-    fn back_to_view(&self, cpu: Cpu, room: &mut MapRoom, by_view: &mut [f32]) {
-        let MapRoom { results, by_local, taps, .. } = room;
-        by_local.clear();
-        by_local.resize(self.first.image(), 0.0);
-        for (y, row) in results.chunks_exact(LOCAL_SIDE * VIEWS).enumerate() {
-            self.first.backward_row(cpu, y, row, taps, by_local);
-        }
-        self.first.take(by_local, by_view);
     }
 }

@@ -4,7 +4,7 @@ use super::stack::swap_red_and_blue;
 use super::{ChannelOrder, HouseEpisode};
 use crate::error::{Error, Result};
 use crate::files::Overwrite;
-use crate::files::example::{self, FeatureValues};
+use crate::files::example;
 use crate::files::png_image::{encode_grey8, encode_grey16, encode_rgb8};
 use crate::files::tfrecord::RecordWriter;
 use crate::trajectory::{Images, Pixels};
@@ -19,20 +19,20 @@ pub fn encode(episode: &HouseEpisode) -> Result<Vec<u8>> {
         return Err(Error::new("an episode without rgb and depth images cannot be read back"));
     }
     let mut features = encode_maps(episode)?;
-    features.insert("states", FeatureValues::Bytes(vec![raw_rows(&episode.states)]));
-    features.insert("odometry", FeatureValues::Bytes(vec![raw_rows(&episode.odometry)]));
+    features.insert("states", vec![raw_rows(&episode.states)]);
+    features.insert("odometry", vec![raw_rows(&episode.odometry)]);
     if let Some(images) = &episode.rgb {
         let pngs = encode_rgb(images, episode.channel_order).map_err(|error| error.in_field("rgb"))?;
-        features.insert("rgb", FeatureValues::Bytes(pngs));
+        features.insert("rgb", pngs);
     }
     if let Some(images) = &episode.depth {
         let pngs = encode_depth(images).map_err(|error| error.in_field("depth"))?;
-        features.insert("depth", FeatureValues::Bytes(pngs));
+        features.insert("depth", pngs);
     }
     Ok(example::encode(&features))
 }
 
-fn encode_maps(episode: &HouseEpisode) -> Result<BTreeMap<&'static str, FeatureValues>> {
+fn encode_maps(episode: &HouseEpisode) -> Result<BTreeMap<&'static str, Vec<Vec<u8>>>> {
     let maps = &episode.maps;
     // A row of the PNG is a column of the house.
     let (rows, columns) = (maps.width, maps.height);
@@ -47,7 +47,7 @@ fn encode_maps(episode: &HouseEpisode) -> Result<BTreeMap<&'static str, FeatureV
         ("map_roomtype", encode_grey16(rows, columns, &maps.room_type)?),
         ("map_roomid", room_id),
     ];
-    Ok(pngs.into_iter().map(|(name, png)| (name, FeatureValues::Bytes(vec![png]))).collect())
+    Ok(pngs.into_iter().map(|(name, png)| (name, vec![png])).collect())
 }
 
 fn raw_rows(rows: &[[f32; 3]]) -> Vec<u8> {

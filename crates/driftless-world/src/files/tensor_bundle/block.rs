@@ -5,12 +5,10 @@
 
 use super::table::damaged;
 use crate::error::Result;
-use crate::files::protobuf::{put_varint, take_varint};
+use crate::files::protobuf::take_varint;
 
 /// Longer names are damage or malice: a few bytes can repeat a long name.
 const MAX_KEY_BYTES: u64 = 4096;
-/// TensorFlow's choice.
-const ENTRIES_PER_RESTART: usize = 16;
 
 /// The entries of a block, without its restarts.
 #[derive(Debug)]
@@ -81,55 +79,6 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// A block being made.
-#[derive(Debug, Default)]
-pub(super) struct BlockBuilder {
-    bytes: Vec<u8>,
-    restarts: Vec<u32>,
-    count: usize,
-    key: Vec<u8>,
-}
-
-impl BlockBuilder {
-    /// Appends an entry, whose key must be above the one before.
-    pub fn push(&mut self, key: &[u8], value: &[u8]) {
-        let same = self.key.iter().zip(key).take_while(|(old, new)| old == new).count();
-        let begins = self.count.is_multiple_of(ENTRIES_PER_RESTART);
-        if begins {
-            self.restarts.push(self.bytes.len() as u32);
-        }
-        let shared = if begins { 0 } else { same };
-        for number in [shared, key.len() - shared, value.len()] {
-            put_varint(&mut self.bytes, number as u64);
-        }
-        self.bytes.extend_from_slice(&key[shared..]);
-        self.bytes.extend_from_slice(value);
-        self.key = key.to_vec();
-        self.count += 1;
-    }
-
-    /// The last key.
-    pub fn last_key(&self) -> &[u8] {
-        &self.key
-    }
-
-    /// Number of bytes of its entries so far.
-    pub fn len(&self) -> usize {
-        self.bytes.len()
-    }
-
-    /// The bytes of the block; the builder begins another.
-    pub fn finish(&mut self) -> Vec<u8> {
-        let Self { mut bytes, mut restarts, .. } = std::mem::take(self);
-        if restarts.is_empty() {
-            restarts.push(0);
-        }
-        bytes.extend(restarts.iter().flat_map(|restart| restart.to_le_bytes()));
-        bytes.extend((restarts.len() as u32).to_le_bytes());
-        bytes
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,12 +98,7 @@ mod tests {
         let bytes = b"\0\x05\x01map/a1\x04\x01\x02b23\0\0\0\0\x01\0\0\0";
         let expected = [(b"map/a".to_vec(), b"1".to_vec()), (b"map/b".to_vec(), b"23".to_vec())];
         assert_eq!(all(bytes).unwrap(), expected);
-        let mut builder = BlockBuilder::default();
-        for (key, value) in &expected {
-            builder.push(key, value);
-        }
-        assert_eq!(builder.finish(), bytes);
-        assert_eq!(builder.finish(), b"\0\0\0\0\x01\0\0\0", "an empty block has a restart, too");
+        assert!(all(b"\0\0\0\0\x01\0\0\0").unwrap().is_empty(), "an empty block has a restart, too");
     }
 
     #[test]

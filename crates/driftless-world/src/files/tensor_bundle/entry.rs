@@ -1,7 +1,7 @@
 //! What the index says: of the whole checkpoint in the header, and of each tensor in its entry.
 
 use crate::error::{Error, Result};
-use crate::files::protobuf::{Fields, Value, put_bytes, put_varint};
+use crate::files::protobuf::{Fields, Value};
 use std::fmt;
 
 /// The version of the container that is known, by TensorFlow's count.
@@ -86,27 +86,6 @@ impl Entry {
         }
         Ok(entry)
     }
-
-    /// The message that [`Entry::parse`] reads; like TensorFlow, it leaves out what is zero.
-    pub(super) fn encode(&self) -> Vec<u8> {
-        let mut shape = Vec::new();
-        for &side in &self.shape {
-            let mut dimension = Vec::new();
-            put_number(&mut dimension, 1, side as u64);
-            put_bytes(&mut shape, 2, &dimension);
-        }
-        let mut out = Vec::new();
-        put_number(&mut out, 1, self.data_type.0);
-        put_bytes(&mut out, 2, &shape);
-        put_number(&mut out, 3, self.shard as u64);
-        put_number(&mut out, 4, self.offset);
-        put_number(&mut out, 5, self.size);
-        if self.checksum != 0 {
-            out.push(6 << 3 | 5);
-            out.extend(self.checksum.to_le_bytes());
-        }
-        out
-    }
 }
 
 /// Number of data files, from the header; fails if they cannot be read here.
@@ -128,15 +107,6 @@ pub(super) fn parse_header(message: &[u8]) -> Result<usize> {
         return Err(Error::new(format!("claims {shards} data files; 1 to {MAX_SHARDS} are possible")));
     }
     Ok(shards as usize)
-}
-
-/// The message that [`parse_header`] reads.
-pub(super) fn encode_header(shards: usize) -> Vec<u8> {
-    let (mut version, mut out) = (Vec::new(), Vec::new());
-    put_number(&mut version, 1, VERSION);
-    put_number(&mut out, 1, shards as u64);
-    put_bytes(&mut out, 3, &version);
-    out
 }
 
 fn check_version(message: &[u8]) -> Result<()> {
@@ -193,11 +163,4 @@ fn place(value: Value, what: &str) -> Result<u64> {
 
 fn wrong_wire_type(what: &str, value: Value, expected: u8) -> Error {
     Error::new(format!("{what} has wire type {}; {expected} was expected", value.wire_type()))
-}
-
-fn put_number(out: &mut Vec<u8>, field: u32, value: u64) {
-    if value != 0 {
-        put_varint(out, u64::from(field) << 3);
-        put_varint(out, value);
-    }
 }

@@ -18,9 +18,9 @@ const TRAILER_BYTES: u64 = 5;
 
 /// Where a block is. Its trailer is not counted.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Handle {
-    pub offset: u64,
-    pub size: u64,
+struct Handle {
+    offset: u64,
+    size: u64,
 }
 
 impl Handle {
@@ -28,7 +28,7 @@ impl Handle {
         Ok(Self { offset: take_varint(bytes)?, size: take_varint(bytes)? })
     }
 
-    pub fn put(self, out: &mut Vec<u8>) {
+    fn put(self, out: &mut Vec<u8>) {
         put_varint(out, self.offset);
         put_varint(out, self.size);
     }
@@ -101,7 +101,7 @@ fn read_footer(source: &Source) -> Result<(Handle, Handle)> {
 }
 
 /// The end of a table.
-pub(super) fn encode_footer(others: Handle, index: Handle) -> Vec<u8> {
+fn encode_footer(others: Handle, index: Handle) -> Vec<u8> {
     let mut footer = Vec::new();
     others.put(&mut footer);
     index.put(&mut footer);

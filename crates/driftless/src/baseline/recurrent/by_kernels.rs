@@ -37,13 +37,12 @@ impl Lesson {
 impl RecurrentBaseline<ImageEncoder> {
     /// [`RecurrentBaseline::loss`] and its derivatives by all parameters, frozen or not; equal up to rounding.
     ///
-    /// Nothing where the kernels cannot: for other cells than LSTMs, other precisions than 32 bits, images that are not
+    /// Nothing where the kernels cannot: for other precisions than 32 bits, images that are not
     /// finite, without steps, and on a device without autodiff. The loss itself, on a few numbers a step, is left to
     /// tensors, so that it is said once.
     pub fn loss_by_kernels(
         &self,
         batch: &Batch<Tensor<5>>,
-        first: Option<Tensor<2>>,
         over: LabelMean,
         phase: Phase,
         room: &mut KernelRoom,
@@ -51,7 +50,7 @@ impl RecurrentBaseline<ImageEncoder> {
         if !batch.actions.is_autodiff() {
             return None;
         }
-        let lesson = self.lesson(&batch.observations, &batch.actions, first, phase)?;
+        let lesson = self.lesson(&batch.observations, &batch.actions, phase)?;
         let (seen, net, KernelRoom { memory, gradient }) = (lesson.seen(), &lesson.net, room);
         net.forward(Cpu::best(), &seen, memory);
         let said = self.normalised(&lesson, memory.said(), &batch.actions).require_grad();
@@ -68,31 +67,24 @@ impl RecurrentBaseline<ImageEncoder> {
         &self,
         observations: &Tensor<5>,
         actions: &Tensor<3>,
-        first: Option<Tensor<2>>,
         phase: Phase,
         room: &mut KernelRoom,
     ) -> Option<Tensor<3>> {
-        let lesson = self.lesson(observations, actions, first, phase)?;
+        let lesson = self.lesson(observations, actions, phase)?;
         lesson.net.forward(Cpu::best(), &lesson.seen(), &mut room.memory);
         Some(self.scaled(self.normalised(&lesson, room.memory.said(), actions)))
     }
 
     /// Everything on plain numbers, if the kernels can do with it.
-    fn lesson(
-        &self,
-        observations: &Tensor<5>,
-        actions: &Tensor<3>,
-        first: Option<Tensor<2>>,
-        phase: Phase,
-    ) -> Option<Lesson> {
+    fn lesson(&self, observations: &Tensor<5>, actions: &Tensor<3>, phase: Phase) -> Option<Lesson> {
         let [sequences, steps, _] = actions.dims();
         let precisions = [observations.dtype(), actions.dtype(), self.head.layers[0].weight.val().dtype()];
         if sequences * steps == 0 || precisions != [DType::F32; 3] {
             return None;
         }
-        let net = estimator(self)?;
+        let net = estimator(self);
         let images = observations.clone().try_into_vec_as::<f32>().expect("images are numbers");
-        let beside = self.beside(actions, first).try_into_vec_as::<f32>().expect("actions are numbers");
+        let beside = self.beside(actions).try_into_vec_as::<f32>().expect("actions are numbers");
         let masks = phase.masks(sequences, steps * net.eyes.mask(), self.observation.plan().keep);
         let finite = images.iter().chain(&beside).all(|x| x.is_finite());
         finite.then_some(Lesson { net, images, masks, beside, sizes: [steps, sequences] })

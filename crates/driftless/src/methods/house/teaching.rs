@@ -151,7 +151,7 @@ fn one(
             block.know(&carried.poses, *pose, *weight);
         }
     }
-    net.backward(cpu, &block.pulls(), memory, gradient, None);
+    net.backward(cpu, &block.pulls(), memory, gradient);
     carried.log_weights = block.log_weights().to_vec();
     let effective = block.weights().iter().map(|w| w * w).sum::<f64>().recip();
     let Block { error, judged, known, .. } = block;

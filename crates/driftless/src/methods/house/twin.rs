@@ -71,7 +71,7 @@ impl Case<'_> {
         let (mut memory, mut loss) = (PfnetMemory::default(), L2 * network.half_square());
         for row in 0..self.dump.shape("poses")[0] {
             let block = self.block(network, row, &mut memory);
-            network.net().backward(Cpu::best(), &block.pulls(), &mut memory, &mut gradient, None);
+            network.net().backward(Cpu::best(), &block.pulls(), &mut memory, &mut gradient);
             loss += self.terms.known * block.judged - self.terms.pseudo * block.pseudo_likelihood();
         }
         let expected = self.dump.of("loss.total")[0];

@@ -41,7 +41,7 @@ pub(super) fn search<D: Dynamics>(
         *covariance = Matrix::zeros(covariance.size());
     }
     let log_evidence = factors(chain) - cost(chain, &path) - eliminated.half_log_determinant();
-    Ok(Posterior { space, mean: path, covariance, cross, converged, log_evidence, exact, system, eliminated })
+    Ok(Posterior { space, mean: path, covariance, cross, converged, log_evidence, exact, system })
 }
 
 /// The constants of all densities multiplied, -½ Σ log |2π Σ|, and that of the integral over the states

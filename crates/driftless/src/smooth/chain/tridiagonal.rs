@@ -1,4 +1,4 @@
-//! Block-tridiagonal information matrices: elimination forwards, moments and draws backwards.
+//! Block-tridiagonal information matrices: elimination forwards, moments backwards.
 
 use super::dense::{Cholesky, Matrix};
 
@@ -65,22 +65,10 @@ impl Eliminated {
         self.pivots.iter().map(Cholesky::half_log_determinant).sum()
     }
 
-    /// The mean H⁻¹ b.
+    /// The mean H⁻¹ b: x_t = c_t + G_t x_{t+1}.
     pub(super) fn mean(&self) -> Vec<Vec<f64>> {
-        self.backwards(|t| self.offsets[t].clone())
-    }
-
-    /// A draw from N(0, H⁻¹), made of T·S standard normals.
-    pub(super) fn draw(&self, normals: &[f64]) -> Vec<Vec<f64>> {
-        let size = normals.len() / self.pivots.len();
-        self.backwards(|t| self.pivots[t].colour(&normals[t * size..(t + 1) * size]))
-    }
-
-    /// x_t = term(t) + G_t x_{t+1}.
-    fn backwards(&self, term: impl Fn(usize) -> Vec<f64>) -> Vec<Vec<f64>> {
-        let steps = self.pivots.len();
-        let mut states: Vec<Vec<f64>> = (0..steps).map(term).collect();
-        for t in (0..steps.saturating_sub(1)).rev() {
+        let mut states = self.offsets.clone();
+        for t in (0..states.len().saturating_sub(1)).rev() {
             let shift = self.gains[t].apply(&states[t + 1]);
             states[t].iter_mut().zip(shift).for_each(|(state, shift)| *state += shift);
         }

@@ -71,7 +71,7 @@ fn a_header_cannot_claim_more_than_there_is() {
 fn damage_never_panics() {
     let folder = Folder::new("damage");
     let file = folder.0.join("a.safetensors");
-    let whole = encode("weights", None, &values(&net(3, DType::F32))).unwrap();
+    let whole = encode("weights", &values(&net(3, DType::F32))).unwrap();
     for length in 0..whole.len() {
         fs::write(&file, &whole[..length]).unwrap();
         let error = load(&file, net(1, DType::F32)).unwrap_err().to_string();
@@ -97,7 +97,7 @@ fn what_is_not_finite_is_neither_written_nor_read() {
     let error = write(&file, "weights", &wrong).unwrap_err().to_string();
     assert!(error.ends_with("tensor layers.0.bias: holds NaN; such weights are not written"), "{error}");
     assert!(!file.exists());
-    let mut bytes = encode("weights", None, &values(&net(1, DType::F32))).unwrap();
+    let mut bytes = encode("weights", &values(&net(1, DType::F32))).unwrap();
     let last = bytes.len() - 4;
     bytes[last..].copy_from_slice(&f32::INFINITY.to_le_bytes());
     fs::write(&file, bytes).unwrap();

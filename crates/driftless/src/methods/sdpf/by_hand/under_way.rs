@@ -2,7 +2,7 @@
 
 use crate::online::{Estimate, UnderWay};
 use driftless_core::{Belief, Particles, Space};
-use driftless_kernels::online::{Online, Places};
+use driftless_kernels::online::Online;
 use driftless_kernels::scan::Motion;
 use driftless_kernels::training::Networks;
 use driftless_world::pose::Pose;
@@ -18,7 +18,7 @@ pub(super) struct UnderWayByHand {
 impl UnderWayByHand {
     pub(super) fn new(nets: Networks, first: &[[f32; 3]], motion: Motion, seed: u64) -> Self {
         let blank = vec![f32::NAN; nets.eyes.pixels()];
-        let online = Online::new(nets.eyes, Places::Exact(nets.poses), motion, first, seed);
+        let online = Online::new(nets.eyes, nets.poses, motion, first, seed);
         Self { online, count: first.len(), began: false, blank }
     }
 

@@ -1,0 +1,13 @@
+//! Damaged inputs by the ten thousand: every one is read or refused, none panics, hangs or takes all memory.
+//!
+//! A process of its own, because it measures the memory of the process.
+
+mod bundle;
+#[path = "../bundle_bytes/mod.rs"]
+mod bundle_bytes;
+mod maze;
+mod npz;
+#[path = "../sample/mod.rs"]
+mod sample;
+mod survive;
+mod tfrecord;

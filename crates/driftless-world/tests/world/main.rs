@@ -1,0 +1,18 @@
+//! Worlds, their pictures and their files, as a user of the crate meets them.
+
+#[path = "../bundle_bytes/mod.rs"]
+mod bundle_bytes;
+mod dpf;
+mod evaluation;
+mod example;
+mod house;
+mod log_csv;
+mod maze_statistics;
+mod maze_walls;
+mod pfnet;
+mod properties;
+mod real_engine;
+mod renderer;
+#[path = "../sample/mod.rs"]
+mod sample;
+mod tensor_bundle;

@@ -1,0 +1,12 @@
+//! Methods that learn from episodes, through the door that experiments use.
+
+mod between_labels;
+#[path = "../../../driftless-world/tests/bundle_bytes/mod.rs"]
+mod bundle_bytes;
+mod house;
+mod jonschkowski;
+mod online;
+mod pfnet_checkpoint;
+mod published;
+mod published_methods;
+mod released_code;
