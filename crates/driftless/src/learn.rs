@@ -13,8 +13,8 @@ mod session;
 
 pub use data::{Source, TrainingSet};
 pub use experiment::{
-    Experiment, HouseSettings, HouseStart, Likelihood, MethodName, PresetName, SeenImages, SeenMaps,
-    ViewGeometry, WorldKind,
+    Experiment, HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, MethodName, PresetName,
+    SeenImages, SeenMaps, ViewGeometry, WorldKind,
 };
 pub use piece::Piece;
 pub use scales::Scales;

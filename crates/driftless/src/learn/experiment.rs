@@ -2,7 +2,9 @@
 
 mod house;
 
-pub use house::{HouseSettings, HouseStart, Likelihood, SeenImages, SeenMaps, ViewGeometry};
+pub use house::{
+    HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, SeenImages, SeenMaps, ViewGeometry,
+};
 
 use super::Piece;
 use crate::config;
