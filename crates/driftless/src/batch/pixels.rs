@@ -53,7 +53,7 @@ impl PixelScale {
     }
 
     /// Adds the normalised images to `values`, each channels first.
-    pub(super) fn normalise(
+    pub(crate) fn normalise(
         &self,
         images: &Images,
         values: &mut Vec<f32>,
