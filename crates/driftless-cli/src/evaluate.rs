@@ -8,21 +8,16 @@ use crate::data::open_maze;
 use crate::interrupt;
 use crate::output::{complain, print};
 use crate::progress::Progress;
-use crate::recordings::{Purpose, Recordings};
 use crate::usage::misused;
 use anyhow::{Context, Result};
-use driftless::learn::{DataFiles, Detail, Experiment, Tracking, Trained};
+use driftless::learn::{DataFiles, Detail, Experiment, HANDFUL, Purpose, Recordings, Tracking, Trained};
 use driftless::methods::build;
 use driftless_world::evaluation::{Episodes, Plan};
 use driftless_world::files::{NewFile, Overwrite};
 use driftless_world::maze::Layout;
-use driftless_world::random::Random;
-use driftless_world::{About, Evaluation, Track, Trajectory};
+use driftless_world::{About, Evaluation, Track};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-
-/// Episodes in memory at once.
-const HANDFUL: usize = 32;
 
 /// What to judge a method by, and how.
 #[derive(Clone, Debug)]
@@ -132,18 +127,12 @@ fn tracks(
     for first in (0..count).step_by(HANDFUL) {
         interrupt::check()?;
         let handful = first..count.min(first + HANDFUL);
-        let episodes = handful.map(|index| recordings.get(index)).collect::<Result<Vec<Trajectory>>>()?;
-        let tracking = Tracking { particles, seed: handful_seed(seed, first), detail: Detail::Densities };
-        tracks.extend(trained.method.track(&episodes, tracking)?);
-        progress.advance(episodes.len());
+        let tracking = Tracking { particles, seed, detail: Detail::Densities };
+        tracks.extend(trained.follow(recordings, handful.clone(), tracking)?);
+        progress.advance(handful.len());
     }
     progress.finish();
     Ok(tracks)
-}
-
-/// Methods number episodes within a handful, whose random numbers would else be those of every other.
-fn handful_seed(seed: u64, first: usize) -> u64 {
-    Random::stream(seed ^ 0x6a75_6467_6521, first as u64).bits()
 }
 
 fn about(
@@ -156,7 +145,8 @@ fn about(
     Ok(About {
         method: experiment.method.to_string(),
         preset: experiment.preset.to_string(),
-        world: maze.map_or_else(|| recordings.world(), |maze| Ok(maze.name().to_owned()))?,
+        world: maze
+            .map_or_else(|| recordings.world(), |maze| driftless::Result::Ok(maze.name().to_owned()))?,
         labels: experiment.labels,
         seed: experiment.seed,
         particles: if has_particles { experiment.particles } else { 0 },

@@ -11,7 +11,6 @@ mod inspect;
 mod interrupt;
 mod output;
 mod progress;
-mod recordings;
 mod report;
 mod reproduce;
 mod show;

@@ -9,11 +9,11 @@ pub use worlds::World;
 use crate::args::{Paper, Reproduce};
 use crate::evaluate::{self, Trial};
 use crate::output::{complain, duration, print};
-use crate::train::{self, Ended, Files, Watcher};
+use crate::train::{self, Ended, Watcher};
 use crate::usage::misused;
 use crate::{interrupt, report};
 use anyhow::{Context, Result, bail, ensure};
-use driftless::learn::{Outcome, RunFolder};
+use driftless::learn::{Files, Outcome, RunFolder};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 

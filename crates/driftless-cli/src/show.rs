@@ -3,9 +3,9 @@
 use crate::args::Show;
 use crate::data::{Data, open_maze};
 use crate::output::print;
-use crate::recordings::guess;
 use crate::usage::misused;
 use anyhow::{Context, Result, bail};
+use driftless::learn::guess_maze;
 use driftless_report::path_picture::{Region, spread_steps};
 use driftless_report::{Background, Bounds, FramePick, Image, PathPicture};
 use driftless_world::files::pfnet::{HouseEpisode, HouseMaps, METRES_PER_PIXEL};
@@ -103,7 +103,7 @@ fn frames(episode: &Trajectory, count: usize) -> Result<Vec<FramePick>> {
 /// The maze a DPF file's name tells.
 fn guessed(file: &Path, data: &Data, path: &[Option<Pose>]) -> Option<Layout> {
     let known: Vec<Pose> = path.iter().copied().flatten().collect();
-    matches!(data, Data::Dpf(_)).then(|| guess(file, &known)).flatten()
+    matches!(data, Data::Dpf(_)).then(|| guess_maze(file, &known)).flatten()
 }
 
 fn maze_background(layout: &Layout) -> Background {

@@ -6,17 +6,19 @@ mod material;
 mod watcher;
 
 pub use experiments::find as experiment;
-pub use material::Files;
+pub use material::odometry;
 pub use watcher::Watcher;
 
 use crate::args::Train;
 use crate::interrupt;
 use crate::output::complain;
 use crate::usage::misused;
-use anyhow::Result;
-use driftless::learn::{EpochRecord, Experiment, Observer, Outcome, RunConfig, RunFolder, Session};
+use anyhow::{Context, Result};
+use driftless::learn::{
+    EpochRecord, Experiment, Files, Gathered, Observer, Outcome, RunConfig, RunFolder, Session,
+};
 use driftless::methods::build;
-use material::Gathered;
+use material::introduce;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -58,9 +60,9 @@ pub fn run_new(
     folder: &Path,
     observer: &mut dyn Observer,
 ) -> Result<Ended> {
-    let gathered = material::gather(experiment, files)?;
+    let gathered = Gathered::read(experiment, files)?;
     let folder = RunFolder::create(folder)?;
-    gathered.introduce(experiment);
+    introduce(&gathered, experiment);
     let Gathered { material, data, .. } = gathered;
     let config = RunConfig { experiment: experiment.clone(), data };
     teach(Session::begin(folder, config, material, &build)?, observer)
@@ -70,8 +72,11 @@ pub fn run_new(
 pub fn run_again<O: Observer>(folder: &Path, watch: impl FnOnce(&RunConfig) -> O) -> Result<Ended> {
     let folder = RunFolder::open(folder)?;
     let config = folder.config()?;
-    let gathered = material::gather_again(&config, folder.path())?;
-    gathered.introduce(&config.experiment);
+    let told = || {
+        format!("{}: its data cannot be read again (names are as they were typed)", folder.path().display())
+    };
+    let gathered = Gathered::again(&config).with_context(told)?;
+    introduce(&gathered, &config.experiment);
     let session = Session::resume(folder, gathered.material, &build)?;
     complain(&format!("going on after epoch {} of {}", session.epochs(), config.experiment.epochs));
     teach(session, &mut watch(&config))

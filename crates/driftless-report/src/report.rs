@@ -15,7 +15,7 @@ use driftless_world::{Episode, Result};
 use group::{Comparison, World};
 use std::collections::BTreeSet;
 
-/// Steps in the tracking picture, as in the paper.
+/// Steps in the tracking picture of a maze, as in the paper, which shows all of them in a house.
 const LAST_STEPS: usize = 20;
 
 /// A figure of the report.
@@ -145,12 +145,13 @@ fn tracking(world: &World) -> Result<Vec<Figure>> {
         if episode.steps.is_empty() {
             continue;
         }
-        let words = tracking_words(episode);
+        let shown = shown_steps(world, episode);
+        let words = tracking_words(episode, shown);
         let picture = TrackingPicture {
             episode,
             title: format!("{} in {}", group.label, world.name),
             subtitle: words.clone(),
-            steps: LAST_STEPS,
+            steps: shown,
         };
         let name =
             format!("tracking-{}", group::file_name(&[&world.name, &group.label, &group.share_label()]));
@@ -161,7 +162,14 @@ fn tracking(world: &World) -> Result<Vec<Figure>> {
     Ok(pictures)
 }
 
-fn tracking_words(episode: &Episode) -> String {
-    let shown = episode.steps.len().min(LAST_STEPS);
-    format!("{}, last {shown} of {} steps, estimate and truth", episode.title, episode.steps.len())
+fn shown_steps(world: &World, episode: &Episode) -> usize {
+    let all = episode.steps.len();
+    // Lengths have a unit in houses alone.
+    if world.unit() == "units" { all.min(LAST_STEPS) } else { all }
+}
+
+fn tracking_words(episode: &Episode, shown: usize) -> String {
+    let all = episode.steps.len();
+    let part = if shown < all { format!("last {shown} of {all} steps") } else { format!("all {all} steps") };
+    format!("{}, {part}, estimate and truth", episode.title)
 }

@@ -89,6 +89,29 @@ fn every_panel_is_there_and_every_byte_repeats() {
     assert_eq!(Report::of(&turned).unwrap(), files);
 }
 
+/// As in the paper: in mazes errors in step sizes and the last 20 steps of an episode, in houses lengths and all steps.
+#[test]
+fn figures_have_the_units_of_the_paper() {
+    let in_unit = |unit: &str| {
+        let mut run = run("SDPF", 0.1, 1, 10.0);
+        run.evaluation.as_mut().unwrap().about.unit = unit.into();
+        Report::of(&[run]).unwrap()
+    };
+    for (unit, shown, steps) in
+        [("", "step sizes", "last 20 of 30 steps"), ("cm", "position error (cm)", "all 30 steps")]
+    {
+        let files = in_unit(unit);
+        for kind in ["boxes", "trajectory"] {
+            let chart = text(&files, &format!("{kind}-maze1-10pct.svg"));
+            assert!(chart.contains(shown), "{unit} {kind}: {chart}");
+        }
+        assert!(text(&files, "index.html").contains(steps), "{unit}: {steps}");
+    }
+    // Errors of 10, 20 and 30 units are 1, 2 and 3 steps of 10: the median is 2.
+    let chart = text(&in_unit(""), "trajectory-maze1-10pct.svg");
+    assert!(chart.contains("error, heading included (step sizes)"), "{chart}");
+}
+
 #[test]
 fn the_page_is_complete_in_itself() {
     let files = Report::of(&runs()).unwrap();
@@ -171,9 +194,11 @@ fn words_cannot_leave_their_place() {
     bad.config = Some(format!("name = {evil}\nseed = 1"));
     bad.episodes[0].title = evil.into();
     let mut other = run("</script> <script>alert('1')</script>\"><img src=x>", 0.1, 1, 1.0);
-    other.evaluation.as_mut().unwrap().about.odometry_noise = f64::NAN;
     let mut unsure = run("SDPF", 0.1, 1, 1.0);
     unsure.evaluation.as_mut().unwrap().about.labels = f64::NAN;
+    for run in [&mut bad, &mut other, &mut unsure] {
+        run.evaluation.as_mut().unwrap().about.odometry_noise = f64::NAN;
+    }
     let files = Report::of(&[bad, other, unsure]).unwrap();
     let page = text(&files, "index.html");
     assert!(page.contains("&gt;\nseed = 1</pre>"), "settings keep their lines");

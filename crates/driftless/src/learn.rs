@@ -7,20 +7,24 @@
 
 mod data;
 mod experiment;
+mod gathered;
 mod piece;
+mod recordings;
 mod scales;
 mod session;
 
 pub use data::{Source, TrainingSet};
 pub use experiment::{
-    Experiment, HouseSettings, HouseStart, Likelihood, MethodName, PresetName, SeenImages, SeenMaps,
-    ViewGeometry, WorldKind,
+    Experiment, HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, MethodName, PresetName,
+    SeenImages, SeenMaps, ViewGeometry, WorldKind,
 };
+pub use gathered::{Files, Gathered};
 pub use piece::Piece;
+pub use recordings::{Purpose, Recordings, guess_maze};
 pub use scales::Scales;
 pub use session::{
-    Build, DataFiles, EpochRecord, Material, Observer, Outcome, RunConfig, RunFolder, Session, Trained,
-    Validation,
+    Build, DataFiles, EpochRecord, HANDFUL, Material, Observer, Outcome, RunConfig, RunFolder, Session,
+    Trained, Validation,
 };
 
 use crate::error::Result;

@@ -1,11 +1,9 @@
 //! A few episodes with every particle and what the camera saw, for the report's player.
 
-use super::handful_seed;
-use crate::recordings::Recordings;
 use anyhow::Result;
-use driftless::learn::{Detail, Tracking, Trained};
+use driftless::learn::{Detail, Recordings, Tracking, Trained};
 use driftless_world::evaluation::{Episodes, Plan, Seen};
-use driftless_world::{About, Episode, Track, Trajectory};
+use driftless_world::{About, Episode, Track};
 
 /// Tracks the first `count` episodes once more, this time with all beliefs: those of all episodes would
 /// not fit into memory.
@@ -16,10 +14,8 @@ pub fn record(
     (about, plan): (&About, &Plan),
     seed: u64,
 ) -> Result<Episodes> {
-    let watched = (0..count).map(|index| recordings.get(index)).collect::<Result<Vec<Trajectory>>>()?;
-    let tracking =
-        Tracking { particles: about.particles, seed: handful_seed(seed, 0), detail: Detail::Clouds };
-    let tracks = if watched.is_empty() { Vec::new() } else { trained.method.track(&watched, tracking)? };
+    let tracking = Tracking { particles: about.particles, seed, detail: Detail::Clouds };
+    let tracks = if count > 0 { trained.follow(recordings, 0..count, tracking)? } else { Vec::new() };
     let mut episodes = Episodes::default();
     for (index, track) in tracks.iter().enumerate() {
         let plan = recordings.floor_plan(index)?.unwrap_or_else(|| plan.clone());

@@ -1,6 +1,7 @@
 //! The figures of an evaluation as a table: one row a figure, one column a step.
 
 use crate::output::aligned;
+use crate::train::odometry;
 use driftless_world::Evaluation;
 use driftless_world::evaluation::{Figure, StepFigures};
 
@@ -18,7 +19,7 @@ pub fn text(evaluation: &Evaluation) -> String {
         count => format!("{count} particles"),
     };
     let head = format!(
-        "{} ({}) in {}, {} % of the poses known, seed {}\n{} trajectories of {}, {particles}, odometry noise {}\n\n",
+        "{} ({}) in {}, {} % of the poses known, seed {}\n{} trajectories of {}, {particles}, {}\n\n",
         about.method,
         about.preset,
         about.world,
@@ -26,7 +27,7 @@ pub fn text(evaluation: &Evaluation) -> String {
         about.seed,
         evaluation.trajectories,
         about.data,
-        about.odometry_noise
+        odometry(about.odometry_noise)
     );
     head + &aligned(&rows(evaluation))
         + "\n"

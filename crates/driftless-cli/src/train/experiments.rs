@@ -76,6 +76,16 @@ mod tests {
         assert_eq!((twin.method, twin.seed), (MethodName::Dpf, 7));
     }
 
+    /// Recipes of others see the odometry that their authors had, which is exact; ours are harder on themselves.
+    #[test]
+    fn published_recipes_have_exact_odometry() {
+        for (name, _) in BUILT_IN {
+            let experiment = find(name, &[]).unwrap();
+            let ours = experiment.world == WorldKind::Maze && experiment.preset == PresetName::Driftless;
+            assert_eq!(experiment.odometry_noise, if ours { 0.1 } else { 0.0 }, "{name}");
+        }
+    }
+
     #[test]
     fn whose_mistake_it_is() {
         let wrong = |name: &str, settings: &[&str]| {

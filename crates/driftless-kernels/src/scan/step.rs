@@ -131,7 +131,7 @@ impl Work for Match<'_> {
     }
 }
 
-/// log l = -log(ε + 1 - cos), so ∂ log l / ∂ cos = l; and ∂ cos / ∂ ê = r (e - cos r ê), ∂ cos / ∂ e = r ê with
+/// log l = -log(ε + 1 - cos), so ∂ log l / ∂ cos = l, and 0 where the cosine has come to its end; and ∂ cos / ∂ ê = r (e - cos r ê), ∂ cos / ∂ e = r ê with
 /// r = 1 / |ê|; all led back through the last ReLU.
 struct BackThroughMatch<'a> {
     step: &'a Step,
@@ -147,7 +147,8 @@ impl Work for BackThroughMatch<'_> {
         let (step, width) = (self.step, self.seen.len());
         let rows = step.layers.results().chunks_exact(width).zip(self.by_features.chunks_exact_mut(width));
         for (i, (row, by)) in rows.enumerate() {
-            let pull = self.pulls[i] * step.likelihoods[i] * step.shrinks[i];
+            let by_cosine = if step.cosines[i] >= 1.0 { 0.0 } else { step.likelihoods[i] };
+            let pull = self.pulls[i] * by_cosine * step.shrinks[i];
             let back = step.cosines[i] * step.shrinks[i];
             for k in 0..width {
                 let by_feature = pull * (self.seen[k] - back * row[k]);

@@ -105,12 +105,20 @@ fn setting(about: &About) -> Vec<String> {
     vec![
         about.preset.clone(),
         format!("{} particles", about.particles),
-        format!("odometry noise {}", about.odometry_noise),
+        odometry(about.odometry_noise),
         about.data.clone(),
     ]
 }
 
-/// The settings of each method within each world, of which labels mention what differs.
+/// Which of them is the odometry.
+const ODOMETRY: usize = 2;
+
+fn odometry(noise: f64) -> String {
+    if noise == 0.0 { "exact odometry".into() } else { format!("odometry noise {noise}") }
+}
+
+/// The settings of each method within each world, of which labels mention what differs. The odometry of a world's
+/// methods is compared with each other: one that had it exact is not to be mistaken for the better one.
 fn labels<'a>(runs: &[&'a Run]) -> BTreeMap<(&'a str, &'a str), BTreeSet<Vec<String>>> {
     let mut settings: BTreeMap<(&str, &str), BTreeSet<Vec<String>>> = BTreeMap::new();
     for about in runs.iter().filter_map(|run| run.about()) {
@@ -122,7 +130,14 @@ fn labels<'a>(runs: &[&'a Run]) -> BTreeMap<(&'a str, &'a str), BTreeSet<Vec<Str
 fn label_of(run: &Run, labels: &BTreeMap<(&str, &str), BTreeSet<Vec<String>>>) -> String {
     let Some(about) = run.about() else { return run.name.clone() };
     let known = &labels[&(about.world.as_str(), about.method.as_str())];
-    let differs = |k: usize| known.iter().map(|setting| &setting[k]).collect::<BTreeSet<_>>().len() > 1;
+    let here = || labels.iter().filter(|((world, _), _)| *world == about.world).flat_map(|(_, known)| known);
+    let differs = |k: usize| {
+        let values: BTreeSet<&String> = match k {
+            ODOMETRY => here().map(|setting| &setting[k]).collect(),
+            _ => known.iter().map(|setting| &setting[k]).collect(),
+        };
+        values.len() > 1
+    };
     let own = setting(about);
     let parts: Vec<String> =
         own.into_iter().enumerate().filter(|(k, _)| differs(*k)).map(|(_, s)| s).collect();
@@ -184,6 +199,18 @@ mod tests {
             (comparison.worlds[1].name.as_str(), comparison.worlds[1].groups[0].label.as_str()),
             (UNKNOWN, "f")
         );
+    }
+
+    /// Methods whose odometry was not the same say so, in the worlds where that happened.
+    #[test]
+    fn unequal_odometry_is_named() {
+        let noisy = About { odometry_noise: 0.1, ..about("ours", 0.1, 1) };
+        let runs = [run("a", noisy), run("b", about("LSTM", 0.1, 1))];
+        let comparison = Comparison::of(&runs.iter().collect::<Vec<_>>());
+        let names: Vec<&str> = comparison.worlds[0].groups.iter().map(|group| group.label.as_str()).collect();
+        assert_eq!(names, ["LSTM (exact odometry)", "ours (odometry noise 0.1)"]);
+        let alone = Comparison::of(&[&runs[1]]);
+        assert_eq!(alone.worlds[0].groups[0].label, "LSTM");
     }
 
     #[test]

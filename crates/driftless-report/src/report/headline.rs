@@ -16,6 +16,10 @@ pub(super) struct Headline {
     pub(super) meaning: &'static str,
     pub(super) decimals: usize,
     of_one: fn(&Evaluation) -> Option<Figure>,
+    /// The error of one estimate, with its unit, as in box plots and along a trajectory.
+    pub(super) error: &'static str,
+    pub(super) error_unit: String,
+    errors: fn(&Evaluation) -> &Vec<Vec<Option<f32>>>,
 }
 
 impl Headline {
@@ -27,14 +31,25 @@ impl Headline {
                 meaning: "root of the mean squared distance at the last step in step sizes, heading included",
                 decimals: 2,
                 of_one: |evaluation| evaluation.last.scaled_rmse,
+                error: "error, heading included",
+                error_unit: "step sizes".into(),
+                errors: |evaluation| &evaluation.scaled_distances,
             },
             unit => Self {
                 name: format!("position RMSE over all steps ({unit})"),
                 meaning: "root of the mean squared position error over all steps of all trajectories",
                 decimals: 1,
                 of_one: Evaluation::overall_rmse,
+                error: "position error",
+                error_unit: unit.to_owned(),
+                errors: |evaluation| &evaluation.position_errors,
             },
         }
+    }
+
+    /// The error of each trajectory at each step.
+    pub(super) fn errors<'a>(&self, evaluation: &'a Evaluation) -> &'a [Vec<Option<f32>>] {
+        (self.errors)(evaluation)
     }
 
     /// Of all seeds of a group.

@@ -88,7 +88,7 @@ fn section(index: usize, chapter: &Chapter, world: &World) -> String {
         text.push_str(&folded);
     }
     if !chapter.tracking.is_empty() {
-        text.push_str("<h3>The last steps of an episode</h3>\n");
+        text.push_str("<h3>An episode on the map</h3>\n");
         text.push_str(&figures(&chapter.tracking));
     }
     text + "</section>\n"

@@ -28,8 +28,8 @@ pub(super) fn of_share(world: &World, share: f64) -> Vec<Figure> {
     let panels = [
         named("validation", validation(&groups, &place)),
         named("time", error_over_time(&groups, &place, world.unit())),
-        named("boxes", boxes(&groups, &place, world.unit())),
-        named("trajectory", one_trajectory(&groups, &place, world.unit())),
+        named("boxes", boxes(&groups, &place, &Headline::of(world))),
+        named("trajectory", one_trajectory(&groups, &place, &Headline::of(world))),
     ];
     panels.into_iter().flatten().collect()
 }
@@ -131,12 +131,13 @@ fn error_over_time(groups: &[&Group], place: &str, unit: &str) -> Option<(String
     (!chart.series.is_empty()).then(|| (chart.to_svg(), caption))
 }
 
-/// (b) Box plots of the position error at chosen steps, trajectories of all seeds together.
-fn boxes(groups: &[&Group], place: &str, unit: &str) -> Option<(String, String)> {
+/// (b) Box plots of the error at chosen steps, trajectories of all seeds together; in step sizes in mazes, as in the
+/// paper.
+fn boxes(groups: &[&Group], place: &str, headline: &Headline) -> Option<(String, String)> {
     let longest = groups.iter().flat_map(|group| evaluations(group)).map(|e| e.steps.len()).max()?;
     let steps = spread_steps(longest, BOX_STEPS);
     let at = |group: &&Group, step: usize| {
-        let rows = evaluations(group).flat_map(|evaluation| &evaluation.position_errors);
+        let rows = evaluations(group).flat_map(|evaluation| headline.errors(evaluation));
         Five::of(rows.filter_map(|row| row.get(step).copied().flatten()).map(f64::from))
     };
     let series = groups.iter().map(|group| BoxSeries {
@@ -145,14 +146,15 @@ fn boxes(groups: &[&Group], place: &str, unit: &str) -> Option<(String, String)>
         boxes: steps.iter().map(|step| at(group, *step)).collect(),
     });
     let series: Vec<BoxSeries> = series.filter(|series| series.boxes.iter().any(Option::is_some)).collect();
+    let (error, unit) = (headline.error, &headline.error_unit);
     let caption = format!(
-        "Position error at chosen steps over all test trajectories, {place}. Boxes: quartiles; whiskers: 5 % to 95 %."
+        "The {error}, at chosen steps over all test trajectories, {place}. Boxes: quartiles; whiskers: 5 % to 95 %."
     );
     let chart = BoxChart {
-        title: format!("Position error at chosen steps: {place}"),
+        title: format!("Error at chosen steps: {place}"),
         description: caption.clone(),
         x_name: "step".into(),
-        y_name: format!("position error ({unit})"),
+        y_name: format!("{error} ({unit})"),
         groups: steps.iter().map(ToString::to_string).collect(),
         series,
     };
@@ -160,20 +162,21 @@ fn boxes(groups: &[&Group], place: &str, unit: &str) -> Option<(String, String)>
 }
 
 /// (c) One trajectory's error over time: the one whose last error is the median of the first method.
-fn one_trajectory(groups: &[&Group], place: &str, unit: &str) -> Option<(String, String)> {
+fn one_trajectory(groups: &[&Group], place: &str, headline: &Headline) -> Option<(String, String)> {
     let firsts: Vec<(&&Group, &Evaluation)> =
         groups.iter().filter_map(|group| Some((group, evaluations(group).next()?))).collect();
     let (typical_of, first) = firsts.first()?;
-    let index = median_trajectory(first)?;
+    let index = median_trajectory(headline.errors(first))?;
     let same: Vec<_> = firsts.iter().filter(|(_, e)| e.about.data == first.about.data).collect();
     let lines = same.iter().filter_map(|(group, evaluation)| {
-        let row = evaluation.position_errors.get(index)?.iter().enumerate();
+        let row = headline.errors(evaluation).get(index)?.iter().enumerate();
         let points =
             row.filter_map(|(t, error)| Some(Point { x: t as f64, y: f64::from((*error)?), spread: None }));
         Some(series(group, points.collect()))
     });
+    let (error, unit) = (headline.error, &headline.error_unit);
     let caption = format!(
-        "Position error along test trajectory {index}, {place}: the one with the median last error of {}, first \
+        "The {error}, along test trajectory {index}, {place}: the one with the median last error of {}, first \
          seed of each method.",
         typical_of.label
     );
@@ -181,15 +184,15 @@ fn one_trajectory(groups: &[&Group], place: &str, unit: &str) -> Option<(String,
         title: format!("One trajectory: {place}"),
         description: caption.clone(),
         x_name: "step".into(),
-        y_name: format!("position error ({unit})"),
+        y_name: format!("{error} ({unit})"),
         series: lines.collect(),
         ..LineChart::default()
     };
     Some((chart.to_svg(), caption))
 }
 
-fn median_trajectory(evaluation: &Evaluation) -> Option<usize> {
-    let rows = evaluation.position_errors.iter().enumerate();
+fn median_trajectory(errors: &[Vec<Option<f32>>]) -> Option<usize> {
+    let rows = errors.iter().enumerate();
     let mut last: Vec<(f32, usize)> = rows.filter_map(|(i, row)| Some(((*row.last()?)?, i))).collect();
     last.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     last.get(last.len().checked_sub(1)? / 2).map(|(_, index)| *index)

@@ -2,7 +2,9 @@
 
 mod house;
 
-pub use house::{HouseSettings, HouseStart, Likelihood, SeenImages, SeenMaps, ViewGeometry};
+pub use house::{
+    HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, SeenImages, SeenMaps, ViewGeometry,
+};
 
 use super::Piece;
 use crate::config;
@@ -103,7 +105,7 @@ pub struct Experiment {
     pub odometry_noise: f64,
     /// Standard deviation of the noise added to pixels, of 255.
     pub pixel_noise: f64,
-    /// Side of the part cut out of each image, at a random place.
+    /// Side of the part cut out of each image: anywhere in training, in the middle otherwise.
     pub crop: usize,
     /// What is left out of the preset `driftless`.
     #[serde(skip_serializing_if = "Vec::is_empty")]

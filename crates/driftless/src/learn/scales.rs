@@ -4,10 +4,12 @@ use super::TrainingSet;
 use crate::batch::PixelScale;
 use crate::error::{Error, Result};
 use driftless_world::labels::Lesson;
+use driftless_world::pose::{Frame, Pose};
 use driftless_world::statistics::Moments;
 use driftless_world::trajectory::{Images, Observations};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{FRAC_2_PI, PI};
+use std::ops::Range;
 
 /// Lessons that are measured, at most, the first ones.
 const MOST: usize = 400;
@@ -27,7 +29,11 @@ pub struct Scales {
     pub state_std: [f64; 3],
     /// Standard deviation of actions around 0.
     pub action_std: [f64; 3],
-    /// Mean size of a step. By odometry: a step of length d in any direction is 2 d / π long in x.
+    /// Average size of a step, as the paper and DPF measure it: the mean of |Δx| and |Δy| in the world's frame, the same
+    /// for both, and the mean of |Δheading|. Errors are divided by it in training and in evaluation alike.
+    ///
+    /// By odometry, turned by the heading that the nearest known pose of the lesson says. Lessons without one are left
+    /// out; if no pose is known at all, every heading is taken as likely, and a step of length d counts 2 d / π.
     pub step_size: [f64; 3],
     /// Least of known poses; -π for the heading.
     pub low: [f64; 3],
@@ -40,17 +46,22 @@ impl Scales {
     pub fn measure(lessons: &TrainingSet) -> Result<Self> {
         // Floor plans are large, and a few hundred trajectories say enough of sizes.
         let all: Vec<usize> = (0..lessons.len()).collect();
-        let mut measured = Vec::new();
+        let (mut measured, mut frames) = (Vec::new(), Vec::new());
         for handful in all[..all.len().min(MOST)].chunks(HANDFUL) {
-            measured.extend(lessons.lessons(handful, 0)?.into_iter().map(Lesson::without_floor));
+            for lesson in lessons.lessons(handful, 0)? {
+                // Houses have floor plans, and PF-net's odometry.
+                let frame = if lesson.floor().is_some() { Frame::Robot } else { Frame::Reflected };
+                frames.push(frame);
+                measured.push(lesson.without_floor());
+            }
         }
         let lessons = measured;
         let images: Vec<&Images> = lessons.iter().filter_map(images).collect();
         let problem = |what: String| Error::File(driftless_world::Error::new(what));
         let pixels = PixelScale::measure(images).map_err(|what| problem(format!("training data: {what}")))?;
         let (mut states, mut actions) = ([Moments::default(); 3], [Moments::default(); 3]);
-        let (mut distances, mut turns) = (Moments::default(), Moments::default());
-        for lesson in &lessons {
+        let mut steps = StepSizes::default();
+        for (lesson, frame) in lessons.iter().zip(frames) {
             if lesson.actions().width() != 3 || lesson.labels().width() != 3 {
                 return Err(problem("training data: poses and actions must have three numbers".to_owned()));
             }
@@ -58,14 +69,13 @@ impl Scales {
             for t in 1..lesson.len() {
                 let action = lesson.actions().row(t);
                 actions.iter_mut().zip(action).for_each(|(moments, &a)| moments.push(f64::from(a)));
-                distances.push(f64::from(action[0].hypot(action[1])));
-                turns.push(f64::from(action[2].abs()));
             }
+            steps.push(lesson, frame);
             for pose in lesson.labels().iter().flatten() {
                 states.iter_mut().zip(pose).for_each(|(moments, &s)| moments.push(f64::from(s)));
             }
         }
-        Ok(Self::of(pixels, &states, &actions, [distances.mean * FRAC_2_PI, turns.mean]))
+        Ok(Self::of(pixels, &states, &actions, steps.average()))
     }
 
     fn of(pixels: PixelScale, states: &[Moments; 3], actions: &[Moments; 3], step: [f64; 2]) -> Self {
@@ -89,6 +99,46 @@ impl Scales {
     }
 }
 
+/// Sizes of steps.
+#[derive(Default)]
+struct StepSizes {
+    /// Lengths, in whatever direction.
+    lengths: Moments,
+    /// |Δx| and |Δy|, where the heading is known.
+    along_axes: Moments,
+    /// |Δheading|.
+    turns: Moments,
+}
+
+impl StepSizes {
+    fn push(&mut self, lesson: &Lesson, frame: Frame) {
+        let action = |t: usize| [0, 1, 2].map(|k| f64::from(lesson.actions().row(t)[k]));
+        let labels = lesson.labels();
+        let known: Vec<usize> = (0..lesson.len()).filter(|t| labels.get(*t).is_some()).collect();
+        for t in 1..lesson.len() {
+            let [ahead, aside, turn] = action(t);
+            self.lengths.push(ahead.hypot(aside));
+            self.turns.push(turn.abs());
+            let nearest = known.iter().min_by_key(|label| label.abs_diff(t - 1));
+            let Some((label, pose)) = nearest.and_then(|&label| Some((label, labels.get(label)?))) else {
+                continue;
+            };
+            // The heading before the step: of the label, and all turns in between.
+            let turned = |steps: Range<usize>| steps.map(|t| action(t)[2]).sum::<f64>();
+            let heading = f64::from(pose[2]) + turned(label + 1..t) - turned(t..label + 1);
+            let moved = Pose::new(0.0, 0.0, heading).moved([ahead, aside, 0.0], frame);
+            self.along_axes.push(0.5 * (moved.x.abs() + moved.y.abs()));
+        }
+    }
+
+    /// Of a position and of the heading.
+    fn average(&self) -> [f64; 2] {
+        let position =
+            if self.along_axes.count > 0 { self.along_axes.mean } else { self.lengths.mean * FRAC_2_PI };
+        [position, self.turns.mean]
+    }
+}
+
 fn images(lesson: &Lesson) -> Option<&Images> {
     match lesson.observations() {
         Observations::Images(images) => Some(images),
@@ -100,6 +150,7 @@ fn images(lesson: &Lesson) -> Option<&Images> {
 mod tests {
     use super::*;
     use driftless_world::labels::LabelBudget;
+    use driftless_world::statistics::Statistics;
     use driftless_world::trajectory::{Labels, Pixels, Rows, Trajectory};
 
     /// Four steps, of which the budget keeps those asked for; hidden poses are far away.
@@ -120,14 +171,48 @@ mod tests {
         assert_eq!(scales.state_mean, [3.0, 12.0, 0.0]);
         let close =
             |found: f64, expected: f64| assert!((found - expected).abs() < 1e-6, "{found} {expected}");
-        // Both coordinates have the deviations -2, 2, 0; distances are 5, 10 and 0.
+        // Both coordinates have the deviations -2, 2, 0. Steps (3, 4), (-6, 8) and (0, 0) begin with the headings 3, -3
+        // and -2.9, the last carried on by odometry.
         close(scales.state_std[0], (8.0_f64 / 3.0).sqrt());
         close(scales.state_std[1], scales.state_std[0]);
-        close(scales.step_size[0], 5.0 * 2.0 / PI);
+        let along = |[a, b]: [f64; 2], heading: f64| {
+            let (s, c) = heading.sin_cos();
+            0.5 * ((c * a + s * b).abs() + (s * a - c * b).abs())
+        };
+        close(scales.step_size[0], (along([3.0, 4.0], 3.0) + along([-6.0, 8.0], -3.0)) / 3.0);
         close(scales.step_size[2], 0.2);
         close(scales.action_std[0], 0.5 * ((45.0_f64 / 3.0).sqrt() + (80.0_f64 / 3.0).sqrt()));
         assert_eq!((scales.low, scales.high), ([1.0, 10.0, -PI], [5.0, 14.0, PI]));
         assert_eq!(scales.pixels.shape(), [1, 1, 1]);
+    }
+
+    /// Along the axes of a maze the mean of |Δx| and |Δy| is half of a step, not 2/π of it: the same as DPF's statistics
+    /// of the true poses, however few of them are known.
+    #[test]
+    fn step_sizes_are_those_of_the_poses() {
+        let mut pose = Pose::new(50.0, 50.0, 0.0);
+        let (mut states, mut actions) = (Labels::new(3), vec![0.0; 3]);
+        states.push(Some(&[50.0, 50.0, 0.0]));
+        for t in 1..40 {
+            let action = [10.0 + f64::from(t % 3), 0.0, if t % 5 == 0 { 0.5 * PI } else { 0.0 }];
+            pose = pose.moved(action, Frame::Reflected);
+            actions.extend(action.map(|x| x as f32));
+            states.push(Some(&[pose.x as f32, pose.y as f32, pose.heading as f32]));
+        }
+        let pixels = Pixels::Bytes((0..40).collect());
+        let images = Images { height: 1, width: 1, channels: 1, pixels };
+        let episode =
+            Trajectory::new(Observations::Images(images), Rows::new(3, actions).unwrap(), states).unwrap();
+        let mut statistics = Statistics::new(Some(2));
+        statistics.push(&episode);
+        for share in [0.05, 0.3, 1.0] {
+            let budget = LabelBudget::new(share, 3).unwrap();
+            let set = TrainingSet::new(Box::new(vec![episode.clone()]), 0..1, budget).unwrap();
+            let [x, y, turn] = Scales::measure(&set).unwrap().step_size;
+            // Poses and actions are in 32 bits: 4e-6 of 100 units, and headings off by 1e-6 of a step.
+            assert!((x - statistics.step_size(&[0, 1])).abs() < 2e-5 && x == y, "{share}: {x}");
+            assert!((turn - statistics.step_size(&[2])).abs() < 1e-6, "{share}: {turn}");
+        }
     }
 
     /// Without labels nothing is known of poses, but nothing breaks.
@@ -136,5 +221,7 @@ mod tests {
         let scales = Scales::measure(&set([true; 4], 0.0)).unwrap();
         assert_eq!((scales.state_mean, scales.state_std), ([0.0; 3], [1.0; 3]));
         assert_eq!((scales.low[0], scales.high[0]), (0.0, 0.0));
+        // Distances are 5, 10 and 0, in any direction.
+        assert!((scales.step_size[0] - 5.0 * FRAC_2_PI).abs() < 1e-6);
     }
 }

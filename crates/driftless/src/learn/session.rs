@@ -16,7 +16,7 @@ pub use config::{DataFiles, RunConfig};
 pub use folder::RunFolder;
 pub use observer::{Observer, Outcome};
 pub use record::{EpochRecord, Validation};
-pub use trained::Trained;
+pub use trained::{HANDFUL, Trained};
 
 use super::{Detail, EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
 use crate::error::{Error, Result};

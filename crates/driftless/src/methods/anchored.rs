@@ -30,6 +30,7 @@ use driftless_core::motion::{HeadingNoise, Odometry};
 use driftless_core::{Filter, Stream};
 use driftless_world::evaluation::Track;
 use driftless_world::pose::Frame;
+use driftless_world::random::Random;
 use driftless_world::trajectory::{Rows, Trajectory};
 use noise::Noise;
 use rayon::prelude::*;
@@ -92,7 +93,7 @@ impl AnchoredEm {
         Ok(Self {
             teaching,
             without: experiment.without.clone(),
-            matcher: sensor::matcher(scales, experiment.seed, &Device::flex()),
+            matcher: sensor::matcher(scales, weights_seed(experiment.seed), &Device::flex()),
             optimiser: Optimiser::new(Rule::Adam(Adam::default()), RATE).with_schedule(schedule),
             scales: scales.clone(),
             epochs: experiment.epochs,
@@ -156,6 +157,12 @@ impl AnchoredEm {
     }
 }
 
+/// Names the first weights: a stream of their own, as the seed's own one says which poses are known. Epochs have those
+/// from 1 on.
+fn weights_seed(seed: u64) -> u64 {
+    Random::stream(seed, 0).bits()
+}
+
 fn pose(state: &[f32]) -> [f64; 3] {
     std::array::from_fn(|k| f64::from(state[k]))
 }
@@ -207,5 +214,45 @@ impl Method for AnchoredEm {
 
     fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
         self.take_back(parameters, memory)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::PixelScale;
+    use crate::parameters;
+    use driftless_world::trajectory::{Images, Pixels};
+
+    /// Which poses are known is drawn from the seed's own stream; first weights are not made of the same numbers.
+    #[test]
+    fn first_weights_have_a_stream_of_their_own() {
+        let pixels = Pixels::Bytes((0..24 * 24 * 3).map(|k| (k * 37 % 251) as u8).collect());
+        let images = Images { height: 24, width: 24, channels: 3, pixels };
+        let scales = Scales {
+            pixels: PixelScale::measure([&images]).unwrap(),
+            state_mean: [0.0; 3],
+            state_std: [1.0; 3],
+            action_std: [1.0; 3],
+            step_size: [1.0; 3],
+            low: [0.0; 3],
+            high: [9.0; 3],
+        };
+        let experiment = Experiment { seed: 5, ..Experiment::default() };
+        let mut random = Random::new(experiment.seed);
+        let drawn: Vec<f64> =
+            std::iter::from_fn(|| Some(random.normal())).filter(|z| z.abs() <= 2.0).take(9).collect();
+        // Weights are normal numbers times a size, in 32 bits.
+        let shared = |all: &[Named]| {
+            let close = |(a, b): (&f64, &f64)| (a * drawn[0] - b).abs() < 1e-5;
+            all.iter().any(|named| {
+                let scaled: Vec<f64> = named.values.iter().map(|w| w / named.values[0]).collect();
+                scaled.len() >= 9 && scaled.iter().zip(&drawn).all(close)
+            })
+        };
+        let of_seed = sight::matcher(&scales, experiment.seed, &Device::flex());
+        assert!(shared(&parameters::values(&of_seed)), "the seed itself would share them");
+        let method = AnchoredEm::new(&experiment, &scales, Teaching::BetweenLabels).unwrap();
+        assert!(!shared(&method.parameters()));
     }
 }

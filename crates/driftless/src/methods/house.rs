@@ -14,16 +14,16 @@ mod teaching;
 #[cfg(test)]
 mod twin;
 mod unlearned;
+mod updates;
 mod walk;
 
 use super::recorder::Recorder;
 use super::updates::{Figures, Tally, epoch_seed, update_seed};
 use crate::error::{Error, Result};
 use crate::learn::{
-    EpochReport, Experiment, HouseSettings, Likelihood, Method, MethodName, PresetName, Scales, Tracking,
-    TrainingSet,
+    EpochReport, Experiment, HouseSettings, Method, PresetName, Scales, Tracking, TrainingSet,
 };
-use crate::optimise::{Optimiser, Report, RmsProp, Rule};
+use crate::optimise::{Optimiser, RmsProp, Rule};
 use crate::parameters::Named;
 use crate::weights::{self, pfnet_checkpoint};
 use driftless_kernels::pfnet::PfnetPlan;
@@ -31,15 +31,13 @@ use driftless_world::evaluation::Track;
 use driftless_world::labels::{LabelBudget, Lesson};
 use driftless_world::pose::Pose;
 use driftless_world::random::Random;
-use driftless_world::trajectory::{Start, Trajectory};
+use driftless_world::trajectory::Trajectory;
 pub use recurrent::HouseLstm;
 pub use unlearned::{Unlearned, UnlearnedMethod};
 
-use excerpt::Excerpt;
 use network::Network;
-use objective::{Judge, Terms};
 use rayon::prelude::*;
-use teaching::{Carried, Pool, Sums};
+use teaching::Pool;
 use walk::Walk;
 
 /// What the optimiser's numbers are called among a method's memory.
@@ -72,97 +70,6 @@ impl PfnetFilter {
 
     fn settings(&self) -> &HouseSettings {
         &self.experiment.house
-    }
-
-    /// What counts how much where `known` poses are expected; λ₂ is 0 for the supervised twin.
-    fn terms(&self, count: usize, known: f64, goes_on: bool) -> Terms {
-        let settings = self.settings();
-        let ours = self.experiment.preset == PresetName::Driftless;
-        Terms {
-            judge: if ours { Judge::Density } else { Judge::SquaredError },
-            known: if known > 0.0 { settings.known_weight / known } else { 0.0 },
-            pseudo: if self.is_semi() && !ours { settings.pseudo_weight / count as f64 } else { 0.0 },
-            normalised: settings.likelihood == Likelihood::Normalised,
-            softness: settings.resampling,
-            goes_on,
-        }
-    }
-
-    fn is_semi(&self) -> bool {
-        self.experiment.method == MethodName::Sdpf
-    }
-
-    /// All blocks of a batch one after the other, an update each, beliefs carried on: PF-net's way and the paper's.
-    fn teach_along(&mut self, walks: &[Walk], seed: u64, tally: &mut Tally) -> Result<()> {
-        let (block, particles) = (self.settings().block, self.experiment.particles);
-        let one = |(number, walk): (usize, &Walk)| {
-            Carried::new(walk.start, walk, particles, Random::stream(seed, number as u64))
-        };
-        let mut carried = walks.iter().enumerate().map(one).collect::<Result<Vec<_>>>()?;
-        for from in (0..self.steps(walks)).step_by(block) {
-            let excerpts: Vec<_> = walks.iter().map(|walk| Excerpt::of_labels(walk, from, block)).collect();
-            let expected = self.experiment.labels * (walks.len() * block) as f64;
-            let terms = self.terms(walks.len(), expected, true);
-            let (figures, report) = self.update(&excerpts, &mut carried, terms);
-            tally.add(&figures, &report);
-        }
-        Ok(())
-    }
-
-    /// As many blocks, each of them somewhere near a known pose.
-    fn teach_near_labels(&mut self, walks: &[Walk], seed: u64, tally: &mut Tally) -> Result<()> {
-        let (block, spread) = (self.settings().block, self.settings().start_spread().map(|x| x as f32));
-        let error = excerpt::odometry_error(walks);
-        let bridges: Vec<_> = walks.iter().map(|walk| excerpt::bridge(walk, error)).collect();
-        for number in 0..self.steps(walks) / block {
-            let mut random = Random::stream(seed, number as u64);
-            let (mut excerpts, mut carried) = (Vec::new(), Vec::new());
-            for (walk, bridge) in walks.iter().zip(&bridges) {
-                let Some((excerpt, begin)) =
-                    excerpt::choose(walk, bridge, block, self.is_semi(), &mut random)
-                else {
-                    continue;
-                };
-                let about = |k: usize| begin[k] as f32 + spread[k] * random.normal() as f32;
-                let start = Start::About { pose: std::array::from_fn(about), spread };
-                let random = Random::new(random.bits());
-                carried.push(Carried::new(start, walk, self.experiment.particles, random)?);
-                excerpts.push(excerpt);
-            }
-            if excerpts.is_empty() {
-                continue;
-            }
-            let known = excerpts.iter().map(Excerpt::weight).sum();
-            let terms = self.terms(excerpts.len(), known, false);
-            let (figures, report) = self.update(&excerpts, &mut carried, terms);
-            tally.add(&figures, &report);
-        }
-        Ok(())
-    }
-
-    /// Steps to learn from, whole blocks of them.
-    fn steps(&self, walks: &[Walk]) -> usize {
-        let HouseSettings { steps, block, .. } = *self.settings();
-        walks.iter().map(Walk::len).min().unwrap_or(0).min(steps) / block * block
-    }
-
-    fn update(&mut self, excerpts: &[Excerpt], carried: &mut [Carried], terms: Terms) -> (Figures, Report) {
-        let settings = &self.experiment.house;
-        let (sums, gradient) =
-            teaching::block(&self.network, settings, terms, (excerpts, carried), &self.pool);
-        let Sums { error, judged, known, pseudo, effective } = sums;
-        let loss = terms.known * judged - terms.pseudo * pseudo + settings.l2 * self.network.half_square();
-        let gradients = self.network.gradients(&gradient, settings.l2);
-        self.pool.give_back(gradient);
-        let optimiser = &mut self.optimiser;
-        let report = self.network.change(|values| optimiser.step_on(values, loss, gradients));
-        let count = excerpts.len() as f64;
-        let losses = vec![
-            ("loss", loss),
-            ("squared error", error / known.max(1.0)),
-            ("pseudo-likelihood", pseudo / count),
-        ];
-        (Figures { losses, effective_sample_size: Some(effective / count) }, report)
     }
 }
 

@@ -104,12 +104,14 @@ pub(super) fn screened_features<O: Encoder>(encoder: &O, observations: &O::Input
 
 /// -log(ε + max(0, 1 - cos)), [B, N, E] and [B, 1 or N, E] → [B, N]. A dead feature (all zeros)
 /// has cosine 0 with everything, and no gradient. A feature that is not finite makes the result NaN,
-/// which has no gradient either.
+/// which has no gradient either; nor has a cosine of 1 or, by rounding, more.
 pub fn log_match(states: Tensor<3>, seen: Tensor<3>, epsilon: f64) -> Tensor<2> {
     let ((states, unknown), (seen, lost)) = (states.screen(), seen.screen()); // [B, N], [B, 1 or N]
     let unusable = lost.expand(unknown.dims()).bool_or(unknown);
     let cosine = (unit(states) * unit(seen)).sum_dim(2).squeeze_dim::<2>(2); // [B, N]
-    let log = -((-cosine + 1.0).clamp_min(0.0) + epsilon).log();
+    let gap = -cosine + 1.0;
+    let ended = gap.clone().lower_equal_elem(0.0);
+    let log = -(gap.mask_fill(ended, 0.0) + epsilon).log();
     log.mask_fill(unusable, f64::NAN)
 }
 
@@ -164,6 +166,38 @@ mod tests {
         let dead = log_match(state.clone(), f64s([[[0.0, 0.0]]]), 1e-8);
         assert_close(&numbers(&dead), &[-1e-8, -1e-8], 1e-12);
         assert_eq!(numbers(&state.grad(&dead.sum().backward()).unwrap()), [0.0; 4]);
+    }
+
+    /// Where features agree to the last bit the likelihood is at its end, and nothing pulls: by tensors and by kernels.
+    #[test]
+    fn a_cosine_of_one_has_no_gradient() {
+        use driftless_kernels::Cpu;
+        use driftless_kernels::mlp::{Mlp, MlpGradient};
+        use driftless_kernels::scan::{First, Motion, PoseNet, Sequence, Trace, TraceMemory};
+        let device = burn::tensor::Device::flex().autodiff();
+        let mut features = [0.0_f32; 16];
+        features[3] = 1.0;
+        let seen = Tensor::<3>::from_data([[features]], &device).require_grad();
+        let state = Tensor::<3>::from_data([[features]], &device).require_grad();
+        let log = log_match(state.clone(), seen.clone(), 1e-8);
+        let by_tensors = log.backward();
+        for by in [state.grad(&by_tensors), seen.grad(&by_tensors)] {
+            assert_eq!(numbers(&by.unwrap()), [0.0; 16]);
+        }
+        let mut layers = Mlp::new(4, &[16], true);
+        layers.layers_mut()[0].set_by(|_, _| 0.0, &features);
+        let net = PoseNet { layers, centre: [0.0; 2], extent: [1.0; 2], epsilon: 1e-8 };
+        let way = (&Motion { side: 1.0, noise: [0.0; 3] }, First::Moves);
+        let (one, offsets) = ([[0.0; 3]], [0.5]);
+        let sequence =
+            Sequence { first: &one, actions: &one, noise: &one, offsets: &offsets, seen: &features };
+        let (mut memory, mut trace, mut sum) = <(TraceMemory, Trace, MlpGradient)>::default();
+        net.follow(Cpu::best(), way, (&sequence, 0..1), &mut memory, &mut trace);
+        assert_close(&[f64::from(trace.log_likelihoods[0])], &numbers(&log), 1e-5);
+        let mut by_seen = [0.0; 16];
+        net.go_back(Cpu::best(), (&trace, 0..1, &[1.0], &features), &mut memory, (&mut sum, &mut by_seen));
+        assert_eq!(by_seen, [0.0; 16]);
+        assert!(sum[0].bias.iter().all(|&by| by == 0.0), "{:?}", sum[0].bias);
     }
 
     /// In 32 bits the cosine of a vector with itself often exceeds 1.

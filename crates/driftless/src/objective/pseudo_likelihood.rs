@@ -8,6 +8,7 @@ use crate::filter::moving::action_at;
 use crate::model::{Measurement, Model, Observations, Transition};
 use crate::prior::Prior;
 use burn::tensor::Tensor;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// -Q̂ with Q̂ = 1/m Σ_b Σ_i w_b^i log η_b^i over m whole blocks: paper section on the objective.
@@ -51,7 +52,8 @@ pub enum BlockStart {
 }
 
 /// What stands for l(o | s) in η.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Likelihoods {
     /// l itself. If it is no density over observations, as with matched features, it is made large
     /// by features that are all alike.
@@ -63,7 +65,8 @@ pub enum Likelihoods {
 }
 
 /// Whose paths count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Genealogy {
     /// Those alive at the end of the block.
     BlockEnd,

@@ -1,10 +1,11 @@
 //! Methods in houses, through the same door as all others: they learn, go on exactly, and say what is wrong.
 
 use driftless::learn::{
-    Detail, Experiment, HouseSettings, HouseStart, Method, MethodName, PresetName, Scales, SeenImages,
-    Tracking, TrainingSet, WorldKind,
+    Detail, Experiment, HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, Method,
+    MethodName, PresetName, Scales, SeenImages, Tracking, TrainingSet, WorldKind,
 };
 use driftless::methods::build;
+use driftless::objective::{Genealogy, Likelihoods};
 use driftless_world::house::{HouseWorld, Split};
 use driftless_world::labels::LabelBudget;
 use driftless_world::trajectory::{Start, Trajectory};
@@ -72,6 +73,36 @@ fn taken_up_exactly() {
         assert!(whole.memory() == other.memory(), "{method} {preset}");
         assert!(whole.parameters() != first, "{method} {preset} learned nothing");
     }
+}
+
+/// Every reading of the pseudo-likelihood trains, block by block, or once a sequence where its last particles decide.
+#[test]
+fn switches_of_the_pseudo_likelihood() {
+    let plain = HousePseudoLikelihood::default();
+    let released = HousePseudoLikelihood {
+        start: HouseBlockStart::Carried,
+        likelihoods: Likelihoods::Released,
+        genealogy: Genealogy::Final,
+        first_likelihood: false,
+        hold_positions: false,
+        hold_weights: false,
+    };
+    let prior = HousePseudoLikelihood { start: HouseBlockStart::Prior, ..plain };
+    let learned =
+        [plain, prior, HousePseudoLikelihood { hold_positions: false, ..plain }, released].map(|switches| {
+            let mut experiment = experiment(MethodName::Sdpf, PresetName::Paper);
+            experiment.house.pseudo_likelihood = switches;
+            experiment.house.resampling_threshold = 1.0;
+            let mut filter = built(&experiment);
+            let report = filter.train(1, &set(SeenImages::Rgb, 0.5)).unwrap();
+            // Two batches of two blocks.
+            let updates = if switches.genealogy == Genealogy::Final { 2 } else { 4 };
+            assert_eq!((report.updates, report.skipped), (updates, 0), "{switches:?}");
+            assert!(report.losses.iter().all(|(_, loss)| loss.is_finite()), "{switches:?}");
+            filter.parameters()
+        });
+    // Neither μ nor positions depend on what is learned.
+    assert!(learned[0] == learned[1] && learned[0] == learned[2] && learned[0] != learned[3]);
 }
 
 /// Every loss and every estimate is a number, and the same seed gives the same track.

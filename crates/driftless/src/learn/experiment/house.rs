@@ -1,7 +1,11 @@
 //! Settings of experiments in houses, `[house]` in a file: what is seen, where a robot starts, how PF-net's filter
 //! is taught.
 
-use super::is_default;
+mod pseudo_likelihood;
+
+pub use pseudo_likelihood::{HouseBlockStart, HousePseudoLikelihood};
+
+use super::{PresetName, is_default};
 use crate::classical::ClassicalSettings;
 use crate::config;
 use crate::error::Result;
@@ -65,17 +69,6 @@ pub enum HouseStart {
     House,
 }
 
-/// What log l is in the pseudo-likelihood Q.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Likelihood {
-    /// The network's number less the log of the sum over all particles: at most 0.
-    #[default]
-    Normalised,
-    /// The network's number, which has no bound.
-    Literal,
-}
-
 /// All of them; lengths in metres, angles in degrees.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -104,15 +97,17 @@ pub struct HouseSettings {
     pub noise_metres: f64,
     /// The same of headings.
     pub noise_degrees: f64,
-    /// Whether particles are drawn anew in training, and how much of the drawing goes by weight: below 1 softly, with
-    /// gradients; 0 is never.
-    pub resampling: f64,
+    /// Whether particles are resampled in training, and how much of it goes by weight: below 1 softly, with gradients;
+    /// 0 is never. The preset decides if nothing is said: 1 in the paper's, 0 in others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resampling: Option<f64>,
+    /// N_thres as a share of the particles: they are resampled where the effective sample size is below. 1 is at every
+    /// step.
+    pub resampling_threshold: f64,
     /// λ₁: what the squared error at known poses counts.
     pub known_weight: f64,
     /// λ₂: what the pseudo-likelihood counts.
     pub pseudo_weight: f64,
-    /// What log l is in it.
-    pub likelihood: Likelihood,
     /// What log-likelihoods are multiplied by where the filter is in use, not in training: below 1 for images that
     /// follow each other and err alike.
     pub sharpness: f64,
@@ -129,6 +124,9 @@ pub struct HouseSettings {
     pub decay: f64,
     /// What half the squared length of all kernels counts in the loss.
     pub l2: f64,
+    /// Switches of the pseudo-likelihood.
+    #[serde(skip_serializing_if = "is_default")]
+    pub pseudo_likelihood: HousePseudoLikelihood,
     /// Settings of classical localisation, but for its noise, which is that of all filters.
     #[serde(skip_serializing_if = "is_default")]
     pub classical: ClassicalSettings,
@@ -149,10 +147,10 @@ impl Default for HouseSettings {
             block: 4,
             noise_metres: 0.04,
             noise_degrees: 5.0,
-            resampling: 0.0,
+            resampling: None,
+            resampling_threshold: 0.5,
             known_weight: 1.0,
             pseudo_weight: 0.04,
-            likelihood: Likelihood::Normalised,
             sharpness: 1.0,
             validation_particles: 0,
             rate: 1e-4,
@@ -160,6 +158,7 @@ impl Default for HouseSettings {
             rate_epochs: 4,
             decay: 0.9,
             l2: 4e-6,
+            pseudo_likelihood: HousePseudoLikelihood::default(),
             classical: ClassicalSettings::default(),
         }
     }
@@ -186,11 +185,29 @@ impl HouseSettings {
         for (key, size) in sizes {
             config::check(key, size, (0.0..=1e6).contains(&size), "from 0 to a million")?;
         }
-        for (key, share) in [("house.resampling", self.resampling), ("house.decay", self.decay)] {
+        let shares = [
+            ("house.resampling", self.resampling.unwrap_or(0.0)),
+            ("house.resampling-threshold", self.resampling_threshold),
+            ("house.decay", self.decay),
+        ];
+        for (key, share) in shares {
             config::check(key, share, (0.0..=1.0).contains(&share), "from 0 to 1")?;
         }
         self.classical.check()?;
         config::check("house.rate-epochs", self.rate_epochs, self.rate_epochs > 0, "at least 1")
+    }
+
+    /// How much of the resampling in training goes by weight; 0 is no resampling.
+    ///
+    /// ```
+    /// # use driftless::learn::{HouseSettings, PresetName};
+    /// let settings = HouseSettings::default();
+    /// assert_eq!(settings.resampling_of(PresetName::Paper), 1.0, "Algorithm 1");
+    /// assert_eq!(settings.resampling_of(PresetName::Driftless), 0.0);
+    /// assert_eq!(HouseSettings { resampling: Some(0.5), ..settings }.resampling_of(PresetName::Paper), 0.5);
+    /// ```
+    pub fn resampling_of(&self, preset: PresetName) -> f64 {
+        self.resampling.unwrap_or(if preset == PresetName::Paper { 1.0 } else { 0.0 })
     }
 
     /// The learning rate of an epoch, from 1 on.

@@ -17,6 +17,15 @@ pub trait Observer {
     }
 }
 
+/// Nobody watches, and no time is known.
+impl Observer for () {
+    fn seconds(&mut self) -> f64 {
+        0.0
+    }
+
+    fn epoch(&mut self, _: &EpochRecord) {}
+}
+
 /// How a session ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {

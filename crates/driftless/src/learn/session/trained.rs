@@ -3,8 +3,14 @@
 use super::folder::{best_of, config_of, scales_of};
 use super::{Build, RunConfig, problem};
 use crate::error::Result;
-use crate::learn::{Method, Scales};
+use crate::learn::{Method, Recordings, Scales, Tracking};
+use driftless_world::evaluation::Track;
+use driftless_world::random::Random;
+use std::ops::Range;
 use std::path::Path;
+
+/// Episodes in memory at once.
+pub const HANDFUL: usize = 32;
 
 /// The method of a run with its best weights. Reading takes no lock: files are whole at any moment, also
 /// while the run goes on.
@@ -29,5 +35,13 @@ impl Trained {
         let mut method = build(&config.experiment, &scales)?;
         method.restore(&best, None)?;
         Ok(Self { config, scales, method })
+    }
+
+    /// Tracks some episodes as `driftless evaluate` does, which takes [`HANDFUL`] at a time from the first one on. The
+    /// first of `range` and the seed name all random numbers: methods number episodes within what they are given.
+    pub fn follow(&self, recordings: &Recordings, range: Range<usize>, how: Tracking) -> Result<Vec<Track>> {
+        let seed = Random::stream(how.seed ^ 0x6a75_6467_6521, range.start as u64).bits();
+        let episodes = range.map(|index| recordings.get(index)).collect::<Result<Vec<_>>>()?;
+        self.method.track(&episodes, Tracking { seed, ..how })
     }
 }

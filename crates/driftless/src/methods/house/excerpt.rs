@@ -7,9 +7,11 @@
 
 use super::particles::State;
 use super::walk::Walk;
+use crate::learn::{HouseSettings, HouseStart};
 use driftless_world::files::pfnet::METRES_PER_PIXEL;
 use driftless_world::pose::{Frame, Pose, wrap};
 use driftless_world::random::Random;
+use driftless_world::trajectory::Start;
 
 /// An error of odometry of this size, in metres, halves what a carried label counts.
 const TRUSTED: f64 = 0.1;
@@ -31,13 +33,16 @@ pub(super) struct Excerpt<'a> {
     pub(super) from: usize,
     /// What is known of its steps.
     pub(super) marks: Vec<Option<Mark>>,
+    /// How many children each particle of its last step has at the end of the sequence, where these decide.
+    pub(super) children: Option<Vec<f64>>,
 }
 
 impl<'a> Excerpt<'a> {
     /// The labels themselves.
     pub(super) fn of_labels(walk: &'a Walk, from: usize, steps: usize) -> Self {
         let mark = |label: &Option<State>| label.map(|pose| Mark { pose, weight: 1.0 });
-        Self { walk, from, marks: walk.labels[from..from + steps].iter().map(mark).collect() }
+        let marks = walk.labels[from..from + steps].iter().map(mark).collect();
+        Self { walk, from, marks, children: None }
     }
 
     /// What all its marks count.
@@ -112,11 +117,20 @@ pub(super) fn choose<'a>(
     let from = candidates[random.below(candidates.len())];
     let begin = bridge[from]?.pose;
     let excerpt = if carry {
-        Excerpt { walk, from, marks: bridge[from..from + steps].to_vec() }
+        Excerpt { walk, from, marks: bridge[from..from + steps].to_vec(), children: None }
     } else {
         Excerpt::of_labels(walk, from, steps)
     };
     Some((excerpt, begin))
+}
+
+/// What a robot is told that begins in a pose of an excerpt: as unsure as at the start of an episode, and as far from
+/// the truth. All in map pixels.
+pub(super) fn start(begin: State, settings: &HouseSettings, random: &mut Random) -> Start {
+    let spread = settings.start_spread().map(|x| x as f32);
+    let off = if settings.start == HouseStart::TrackingTrue { 0.0 } else { 1.0 };
+    let pose = std::array::from_fn(|k| begin[k] as f32 + off * spread[k] * random.normal() as f32);
+    Start::About { pose, spread }
 }
 
 #[cfg(test)]
@@ -165,6 +179,22 @@ mod tests {
             weights.iter().zip([expected, 1.0, expected, 1.0]).all(|(a, b)| (a - b).abs() < 1e-9),
             "{weights:?}"
         );
+    }
+
+    /// A robot that is told its true pose is told it in every block.
+    #[test]
+    fn the_true_pose_is_told_as_it_is() {
+        let told = |start_setting: HouseStart| {
+            let settings = HouseSettings { start: start_setting, ..HouseSettings::default() };
+            match start([10.0, 20.0, 0.5], &settings, &mut Random::new(1)) {
+                Start::About { pose, spread } => (pose, spread),
+                other => panic!("{other:?}"),
+            }
+        };
+        let (pose, spread) = told(HouseStart::TrackingTrue);
+        assert_eq!(pose, [10.0, 20.0, 0.5]);
+        let (drawn, same) = told(HouseStart::Tracking);
+        assert!(drawn.iter().zip(pose).all(|(a, b)| *a != b) && spread == same && spread[0] == 15.0);
     }
 
     #[test]

@@ -3,14 +3,23 @@
 //!
 //! Poses do not depend on the network, so everything is a function of its numbers a_t(i), step t, particle i:
 //!
-//! log w_t = log w_{t-1} + a_t, normalised for every use; drawn anew after a step, if at all:
+//! log w_t = log w_{t-1} + a_t, normalised for every use; resampled after a step where few particles count, if at all:
 //! q = α w + (1-α)/K, ancestors from q, log w ← log w - log q (PF-net's soft resampling; all alike for α = 1)
 //!
 //! L = λ₁ Σ_known (|0.02 (Σ w x - x*)|² + 0.36 (Σ w wrap(θ - θ*))²) - λ₂ Q, or, in the preset `driftless`,
 //! L = -λ₁ Σ_known log Σ w exp(-½ (|0.02 (x - x*)|² / h² + wrap(θ - θ*)² / k²)): how dense the belief is at the truth.
-//! Q = Σ_i w_T(i) Σ_t (log p(s_t | s_{t-1}) + log l_t(i)), over each particle's own past.
+//! Q = Σ_i m(i) w_T(i) log η(i), log η = log μ(s_1) + log l_1 + Σ_{t>1} (log p(s_t | s_{t-1}) + log l_t), over each
+//! particle's own past in the block; m(i) counts its children in the end where these decide, and is 1 otherwise.
+//! In Q weights belong to the parameters that were, and are constants unless a switch says otherwise.
 
+mod back;
+mod terms;
+
+pub(super) use terms::{Judge, Terms};
+
+use crate::objective::Likelihoods;
 use crate::resample::choose_by_markers;
+use back::{add_through_softmax, to_parents};
 use driftless_world::files::pfnet::METRES_PER_PIXEL;
 use driftless_world::pose::wrap;
 
@@ -19,49 +28,38 @@ pub(super) const HEADING: f64 = 0.36;
 /// The least weight of which a logarithm is taken.
 const LEAST: f64 = 1e-300;
 
-/// By what a belief is judged where the pose is known.
+/// What stands for log l of a step in Q.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Judge {
-    /// The squared error of its mean.
-    SquaredError,
-    /// Its density.
-    Density,
+enum Stand {
+    Literal,
+    /// Less the log of the sum over all particles.
+    Normalised,
+    /// The weights after the step.
+    Weights,
+    /// 1 / K.
+    Constant,
+}
+
+/// One step, as the way back needs it.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    stand: Stand,
+    /// l / Σ l of all particles.
+    shares: Vec<f64>,
+    /// Normalised weights after the network, before resampling; and log η so far.
+    weighted: Vec<f64>,
+    past: Vec<f64>,
+    /// Whose child each particle is, if they were resampled.
+    ancestors: Option<Vec<usize>>,
+    /// Normalised weights in the end.
+    weights: Vec<f64>,
+    /// ∂L/∂log w, by what is known of the pose; and whether that was looked at before resampling.
+    by_log_weights: Option<Vec<f64>>,
+    known_first: bool,
 }
 
 /// h in metres and k in radians.
 const WIDTHS: [f64; 2] = [0.15, 0.175];
-
-/// What counts how much.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Terms {
-    /// By what beliefs are judged.
-    pub(super) judge: Judge,
-    /// λ₁ over the number of poses that are expected to be known in a batch.
-    pub(super) known: f64,
-    /// λ₂ over the number of trajectories.
-    pub(super) pseudo: f64,
-    /// Whether log l is normalised over the particles.
-    pub(super) normalised: bool,
-    /// α; 0 is no resampling.
-    pub(super) softness: f64,
-    /// Whether a block goes on where another one ended, with the motion in between.
-    pub(super) goes_on: bool,
-}
-
-/// One step, as the way back needs it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Step {
-    /// log l of all particles before drawing.
-    log_likelihoods: Vec<f64>,
-    /// Normalised weights after the network, before drawing.
-    weighted: Vec<f64>,
-    /// Whose child each particle is, if they were drawn.
-    ancestors: Option<Vec<usize>>,
-    /// Normalised weights in the end.
-    weights: Vec<f64>,
-    /// ∂L/∂log w, by what is known of the pose.
-    by_log_weights: Option<Vec<f64>>,
-}
 
 /// A trajectory's block of steps.
 #[derive(Clone, Debug)]
@@ -69,8 +67,10 @@ pub(super) struct Block {
     terms: Terms,
     /// log w of all particles, normalised.
     log_weights: Vec<f64>,
-    /// log p and log l along each particle's past in this block.
+    /// log η along each particle's past in this block.
     past: Vec<f64>,
+    /// How many children each particle of the last step has at the end of the sequence, if they count.
+    children: Option<Vec<f64>>,
     steps: Vec<Step>,
     /// The squared errors, before their weight.
     pub(super) error: f64,
@@ -93,31 +93,77 @@ fn normalise(numbers: &mut [f64]) {
     }
 }
 
+fn exponentials(logs: &[f64]) -> Vec<f64> {
+    logs.iter().map(|log| log.exp()).collect()
+}
+
+fn effective_sample_size(weights: &[f64]) -> f64 {
+    weights.iter().map(|w| w * w).sum::<f64>().recip()
+}
+
 impl Block {
     /// Begins with carried weights, which are constants.
-    pub(super) fn new(terms: Terms, log_weights: Vec<f64>) -> Self {
+    pub(super) fn new(terms: Terms, log_weights: Vec<f64>, children: Option<Vec<f64>>) -> Self {
         let past = vec![0.0; log_weights.len()];
-        Self { terms, log_weights, past, steps: Vec::new(), error: 0.0, judged: 0.0, known: 0.0 }
+        Self { terms, log_weights, past, children, steps: Vec::new(), error: 0.0, judged: 0.0, known: 0.0 }
     }
 
-    /// What the network says of all particles; `uniforms` choose ancestors. Returns them, if particles were drawn.
-    pub(super) fn weigh(&mut self, mut log_l: Vec<f64>, uniforms: &[f64]) -> Option<&[usize]> {
+    /// log μ of all first states, or the log density of the move that all particles have just made.
+    pub(super) fn came(&mut self, log_densities: impl Iterator<Item = f64>) {
+        self.past.iter_mut().zip(log_densities).for_each(|(past, log_p)| *past += log_p);
+    }
+
+    /// What the network says of all particles.
+    pub(super) fn weigh(&mut self, mut log_l: Vec<f64>) {
         self.log_weights.iter_mut().zip(&log_l).for_each(|(w, a)| *w += a);
         normalise(&mut self.log_weights);
-        if self.terms.normalised {
-            normalise(&mut log_l);
+        let (stand, literal) = (self.stand(), log_l.clone());
+        normalise(&mut log_l);
+        let uniform = -(log_l.len() as f64).ln();
+        for (i, past) in self.past.iter_mut().enumerate() {
+            *past += match stand {
+                Stand::Literal => literal[i],
+                Stand::Normalised => log_l[i],
+                Stand::Weights => self.log_weights[i],
+                Stand::Constant => uniform,
+            };
         }
-        self.past.iter_mut().zip(&log_l).for_each(|(past, log_l)| *past += log_l);
-        let weighted: Vec<f64> = self.log_weights.iter().map(|w| w.exp()).collect();
-        let ancestors = (self.terms.softness > 0.0).then(|| self.draw(&weighted, uniforms));
-        let weights = self.log_weights.iter().map(|w| w.exp()).collect();
-        self.steps.push(Step { log_likelihoods: log_l, weighted, ancestors, weights, by_log_weights: None });
-        self.steps.last().and_then(|step| step.ancestors.as_deref())
+        let weighted = exponentials(&self.log_weights);
+        self.steps.push(Step {
+            stand,
+            shares: exponentials(&log_l),
+            weights: weighted.clone(),
+            weighted,
+            past: self.past.clone(),
+            ancestors: None,
+            by_log_weights: None,
+            known_first: false,
+        });
     }
 
-    /// Multinomial resampling from α w + (1-α)/K.
-    fn draw(&mut self, weighted: &[f64], uniforms: &[f64]) -> Vec<usize> {
-        let (softness, count) = (self.terms.softness, weighted.len());
+    /// Of the step that comes.
+    fn stand(&self) -> Stand {
+        let step = self.steps.len();
+        if self.terms.is_first && step == 0 && !self.terms.switches.first_likelihood {
+            return Stand::Constant;
+        }
+        match self.terms.switches.likelihoods {
+            Likelihoods::Released if self.terms.last != Some(step) => Stand::Weights,
+            Likelihoods::Literal | Likelihoods::Released => Stand::Literal,
+            Likelihoods::Normalised => Stand::Normalised,
+        }
+    }
+
+    /// Multinomial resampling from α w + (1-α)/K, where few particles count; `uniforms` choose ancestors. Returns them.
+    pub(super) fn resample(&mut self, uniforms: &[f64]) -> Option<&[usize]> {
+        let Terms { softness, threshold, .. } = self.terms;
+        let step = self.steps.last_mut().expect("a step was weighed");
+        let count = step.weighted.len();
+        let few = threshold >= 1.0 || effective_sample_size(&step.weighted) < threshold * count as f64;
+        if softness <= 0.0 || !few {
+            return None;
+        }
+        let weighted = &step.weighted;
         let shares: Vec<f64> =
             weighted.iter().map(|w| softness * w + (1.0 - softness) / count as f64).collect();
         let mut ancestors = Vec::new();
@@ -128,7 +174,9 @@ impl Block {
         }
         normalise(&mut self.log_weights);
         self.past = ancestors.iter().map(|&i| self.past[i]).collect();
-        ancestors
+        step.weights = exponentials(&self.log_weights);
+        step.known_first = step.by_log_weights.is_some();
+        step.ancestors.insert(ancestors).as_slice().into()
     }
 
     /// The true pose of the step that was weighed last, and how certain it is, up to 1.
@@ -165,19 +213,26 @@ impl Block {
         step.by_log_weights = Some(by);
     }
 
-    /// The log density of the move that all particles have just made.
-    pub(super) fn moved(&mut self, log_densities: impl Iterator<Item = f64>) {
-        self.past.iter_mut().zip(log_densities).for_each(|(past, log_p)| *past += log_p);
+    /// Effective sample size of the step that was weighed last, before resampling.
+    pub(super) fn effective_sample_size(&self) -> f64 {
+        effective_sample_size(&self.last().weighted)
     }
 
-    /// Weights of the step that was weighed last.
-    pub(super) fn weights(&self) -> &[f64] {
-        &self.steps.last().expect("a step was weighed").weights
+    fn last(&self) -> &Step {
+        self.steps.last().expect("a step was weighed")
+    }
+
+    /// What each particle counts in Q: m(i) w_T(i), before the last step's resampling.
+    fn counts(&self) -> Vec<f64> {
+        let weights = self.last().weighted.iter().enumerate();
+        weights
+            .map(|(i, weight)| self.children.as_ref().map_or(1.0, |children| children[i]) * weight)
+            .collect()
     }
 
     /// Q.
     pub(super) fn pseudo_likelihood(&self) -> f64 {
-        self.weights().iter().zip(&self.past).map(|(weight, past)| weight * past).sum()
+        self.counts().iter().zip(&self.last().past).map(|(count, past)| count * past).sum()
     }
 
     /// Normalised log weights to carry on with.
@@ -185,47 +240,20 @@ impl Block {
         &self.log_weights
     }
 
-    /// ∂L/∂a for all particles, step after step.
-    pub(super) fn pulls(&self) -> Vec<f32> {
-        let count = self.past.len();
-        let mut pulls = vec![0.0; count * self.steps.len()];
-        let last = self.weights();
-        // By w_T, and by each particle's past.
-        let by_weights: Vec<f64> = self.past.iter().map(|past| -self.terms.pseudo * past).collect();
-        let mut by_past: Vec<f64> = last.iter().map(|weight| -self.terms.pseudo * weight).collect();
-        let mut by_log_weights = vec![0.0; count];
-        add_through_softmax(last, &by_weights, &mut by_log_weights);
-        for (step, pulls) in self.steps.iter().zip(pulls.chunks_exact_mut(count)).rev() {
-            if let Some(by) = &step.by_log_weights {
-                by_log_weights.iter_mut().zip(by).for_each(|(sum, by)| *sum += by);
+    /// Children in the end of all particles of the last step, to those of the first step before this block's, given
+    /// those of the first step after it.
+    pub(super) fn children_before(&self, mut children: Vec<f64>, goes_on: bool) -> [Vec<f64>; 2] {
+        let mut at_end = Vec::new();
+        for (behind, step) in self.steps.iter().rev().enumerate() {
+            // What is resampled after the last step of all has no time to matter.
+            if let Some(ancestors) = step.ancestors.as_ref().filter(|_| goes_on || behind > 0) {
+                children = to_parents(ancestors, &children);
             }
-            if let Some(ancestors) = &step.ancestors {
-                by_log_weights = self.back_to_parents(step, ancestors, &by_log_weights);
-                by_past = to_parents(ancestors, &by_past);
-            }
-            // Weights are normalised again after the network: only differences count.
-            let sum: f64 = by_log_weights.iter().sum();
-            by_log_weights.iter_mut().zip(&step.weighted).for_each(|(by, weight)| *by -= weight * sum);
-            let total: f64 = if self.terms.normalised { by_past.iter().sum() } else { 0.0 };
-            for (i, pull) in pulls.iter_mut().enumerate() {
-                // Normalised numbers are at most 0; of others nothing is taken, as the total is 0.
-                let share = step.log_likelihoods[i].min(0.0).exp();
-                *pull = (by_log_weights[i] + by_past[i] - share * total) as f32;
+            if behind == 0 {
+                at_end.clone_from(&children);
             }
         }
-        pulls
-    }
-
-    /// Back through soft resampling: ∂ log w of parents, given those of children.
-    fn back_to_parents(&self, step: &Step, ancestors: &[usize], by: &[f64]) -> Vec<f64> {
-        let (softness, count) = (self.terms.softness, by.len() as f64);
-        let uniform = (1.0 - softness) / count;
-        let of_parents = to_parents(ancestors, by);
-        let share = |(by, w): (&f64, &f64)| {
-            // log w - log q: q's own derivative is α w / q; none is left where all weights became alike.
-            if softness >= 1.0 { 0.0 } else { by * uniform / (softness * w + uniform) }
-        };
-        of_parents.iter().zip(&step.weighted).map(share).collect()
+        [at_end, children]
     }
 }
 
@@ -239,21 +267,6 @@ fn density(weights: &[f64], apart: impl Iterator<Item = [f64; 3]>) -> (f64, Vec<
     let terms: Vec<f64> = terms.collect();
     let sum = log_sum(&terms);
     (-sum, weights.iter().zip(&terms).map(|(weight, term)| weight - (term - sum).exp()).collect())
-}
-
-/// Sums over children, parent by parent.
-fn to_parents(ancestors: &[usize], of_children: &[f64]) -> Vec<f64> {
-    let mut sums = vec![0.0; of_children.len()];
-    ancestors.iter().zip(of_children).for_each(|(&parent, x)| sums[parent] += x);
-    sums
-}
-
-/// Adds ∂ log w of normalised weights w.
-fn add_through_softmax(weights: &[f64], by: &[f64], sum: &mut [f64]) {
-    let mean: f64 = weights.iter().zip(by).map(|(weight, by)| weight * by).sum();
-    for ((sum, weight), by) in sum.iter_mut().zip(weights).zip(by) {
-        *sum += weight * (by - mean);
-    }
 }
 
 #[cfg(test)]

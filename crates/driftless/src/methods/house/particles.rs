@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use driftless_world::files::pfnet::HouseMaps;
-use driftless_world::pose::{Frame, Pose};
+use driftless_world::pose::{Frame, Pose, wrap};
 use driftless_world::random::Random;
 use driftless_world::trajectory::Start;
 use std::f64::consts::{PI, TAU};
@@ -37,6 +37,26 @@ pub(super) fn first(start: Start, maps: &HouseMaps, count: usize, random: &mut R
 
 fn pixels(maps: &HouseMaps, wanted: impl Fn(u16) -> bool) -> Vec<usize> {
     (0..maps.room_id.len()).filter(|&pixel| wanted(maps.room_id[pixel])).collect()
+}
+
+/// log μ of a state by what is known of where the robot is; a uniform law is taken as flat, because noise carries
+/// particles out of rooms.
+pub(super) fn log_prior(start: Start, flat: f64, state: State) -> f64 {
+    let Start::About { pose, spread } = start else { return flat };
+    let apart = [0, 1, 2].map(|k| state[k] - f64::from(pose[k]));
+    let apart = [apart[0], apart[1], wrap(apart[2])];
+    let terms = apart.iter().zip(spread.map(f64::from)).filter(|(_, std)| *std > 0.0);
+    terms.map(|(x, std)| -0.5 * (x / std).powi(2) - std.ln() - 0.5 * TAU.ln()).sum()
+}
+
+/// The log density of poses that are equally likely in a room, or in all of them; on the whole map if it has none.
+pub(super) fn log_uniform(start: Start, maps: &HouseMaps) -> f64 {
+    let inside = match start {
+        Start::Room(room) => maps.room_id.iter().filter(|id| **id == room).count(),
+        Start::About { .. } | Start::House => maps.room_id.iter().filter(|id| **id != 0).count(),
+    };
+    let pixels = if inside > 0 { inside } else { maps.room_id.len().max(1) };
+    -(TAU * pixels as f64).ln()
 }
 
 /// Moves a particle by odometry in its own frame. PF-net's order: the heading's noise comes before the motion, that

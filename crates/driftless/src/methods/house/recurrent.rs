@@ -65,10 +65,12 @@ impl HouseLstm {
 
     fn update(&mut self, walks: &[Walk], carried: &mut Carried, from: usize) -> (Figures, Report) {
         let settings = &self.experiment.house;
-        let expected = (self.experiment.labels * (walks.len() * settings.block) as f64).max(1e-9);
+        let labels = walks.iter().flat_map(|walk| &walk.labels[from..from + settings.block]);
+        // A mean over the poses that are known.
+        let labelled = (labels.flatten().count() as f64).max(1.0);
         let Seen { error, known, gradients, head } =
-            rollout::block(&self.network, &self.head, settings, (walks, carried), from, 1.0 / expected);
-        let loss = error / expected + settings.l2 * self.network.half_square();
+            rollout::block(&self.network, &self.head, settings, (walks, carried), from, 1.0 / labelled);
+        let loss = error / labelled + settings.l2 * self.network.half_square();
         let mut all = self.network.gradients(&gradients, settings.l2);
         all.extend(head.into_iter().map(with_prefix));
         let mut values = self.parameters();

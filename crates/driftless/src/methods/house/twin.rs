@@ -5,6 +5,8 @@
 
 use super::network::Network;
 use super::objective::{Block, Judge, Terms};
+use crate::learn::HousePseudoLikelihood;
+use crate::objective::Likelihoods;
 use crate::parameters::Named;
 use driftless_kernels::Cpu;
 use driftless_kernels::pfnet::{FloorMap, Geometry, PfnetGradient, PfnetMemory, PfnetPlan};
@@ -85,13 +87,13 @@ impl Case<'_> {
         let (images, outputs) = (self.inputs.singles("observations"), self.dump.of("outputs"));
         let pixels = steps * network.net().pixels();
         network.net().see(Cpu::best(), &images[row * pixels..(row + 1) * pixels], count, true, memory);
-        let mut block = Block::new(self.terms, vec![-(count as f64).ln(); count]);
+        let mut block = Block::new(self.terms, vec![-(count as f64).ln(); count], None);
         let states = self.inputs.of("states");
         for t in 0..steps {
             let first = (row * steps + t) * count;
             let here = self.poses(first, count);
             if t > 0 {
-                block.moved(self.log_densities(first - count, count));
+                block.came(self.log_densities(first - count, count));
             }
             let views = self.views(row, &here);
             if t == 0 {
@@ -101,7 +103,7 @@ impl Case<'_> {
             let mut said = vec![0.0; count];
             network.net().weigh(Cpu::best(), t, &views, memory, &mut said);
             assert!(apart(&said, &outputs[first..first + count]) < 1e-5, "outputs of {row} {t}");
-            block.weigh(said.iter().map(|&x| f64::from(x)).collect(), &[]);
+            block.weigh(said.iter().map(|&x| f64::from(x)).collect());
             if self.all_labels || (row, t) == (0, 1) {
                 block.know(&here, std::array::from_fn(|k| states[3 * (row * steps + t) + k]), 1.0);
             }
@@ -165,9 +167,17 @@ fn values_and_gradients_of_the_twin() {
             judge: Judge::SquaredError,
             known: 1.0 / sizes as f64,
             pseudo,
-            normalised,
+            switches: HousePseudoLikelihood {
+                likelihoods: if normalised { Likelihoods::Normalised } else { Likelihoods::Literal },
+                // The twin differentiates its weights.
+                hold_weights: false,
+                ..HousePseudoLikelihood::default()
+            },
             softness: 0.0,
+            threshold: 1.0,
             goes_on: false,
+            is_first: false,
+            last: None,
         };
         let case = Case { inputs: &inputs, dump: &dump, geometry, terms, all_labels };
         let gradient = case.gradient(&network);

@@ -1,6 +1,6 @@
 //! An episode in a house as PF-net's network sees it: scaled images, the map as numbers, everything in map pixels.
 
-use super::particles::State;
+use super::particles::{State, log_uniform};
 use crate::error::{Error, Result};
 use crate::learn::HouseSettings;
 use driftless_kernels::pfnet::{FloorMap, IMAGE_SIDE};
@@ -21,6 +21,9 @@ pub(super) struct Walk {
     /// Known poses.
     pub(super) labels: Vec<Option<State>>,
     pub(super) start: Start,
+    /// Log densities of poses that are equally likely in all rooms, and where the robot starts.
+    pub(super) flat: f64,
+    pub(super) flat_start: f64,
     pub(super) maps: Arc<HouseMaps>,
     map: Images,
 }
@@ -47,6 +50,8 @@ impl Walk {
             actions: actions(lesson.actions()),
             labels: labels(lesson.labels()),
             start: in_pixels(start),
+            flat: log_uniform(Start::House, maps),
+            flat_start: log_uniform(start, maps),
             maps: Arc::clone(maps),
             map,
         })
@@ -109,6 +114,7 @@ impl Walk {
             room_id: Vec::new(),
         };
         let (images, map) = (Vec::new(), nothing(1));
-        Self { images, actions, labels, start: Start::House, maps: Arc::new(maps), map }
+        let start = Start::House;
+        Self { images, actions, labels, start, flat: 0.0, flat_start: 0.0, maps: Arc::new(maps), map }
     }
 }

@@ -2,7 +2,7 @@
 //! the robot is told of its first pose.
 
 use super::Purpose;
-use driftless::learn::{Experiment, HouseSettings, HouseStart};
+use crate::learn::{Experiment, HouseSettings, HouseStart, SeenImages};
 use driftless_world::files::pfnet::{HouseEpisode, HouseMaps, PfnetFile, PfnetOptions};
 use driftless_world::random::Random;
 use driftless_world::trajectory::Start;
@@ -51,11 +51,10 @@ impl Houses {
 
     /// Numbers of a pixel of the images that are seen.
     pub fn channels(&self) -> usize {
-        use driftless::learn::SeenImages::{Depth, Rgb, RgbDepth};
         match self.settings.images {
-            Rgb => 3,
-            Depth => 1,
-            RgbDepth => 4,
+            SeenImages::Rgb => 3,
+            SeenImages::Depth => 1,
+            SeenImages::RgbDepth => 4,
         }
     }
 

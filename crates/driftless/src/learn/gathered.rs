@@ -1,0 +1,113 @@
+//! What a run learns from and is validated with: episodes of one file or two, as `driftless train` reads them.
+
+use super::{DataFiles, Experiment, Material, Purpose, Recordings, RunConfig, TrainingSet};
+use crate::error::Result;
+use driftless_world::Error;
+use driftless_world::labels::LabelBudget;
+use std::path::{Path, PathBuf};
+
+/// Where the recordings are.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    /// Episodes to learn from: the first of the file.
+    pub train: PathBuf,
+    /// Episodes to validate with; if there is no such file, those of `train` that are not learned from.
+    pub valid: Option<PathBuf>,
+    /// Recorded steps of an episode, where the files do not say it.
+    pub steps: Option<usize>,
+}
+
+/// All that a session needs, and what somebody should know of it.
+///
+/// What `driftless train maze-driftless-supervised --train walk.npz --run run` does, in a program:
+///
+/// ```
+/// use driftless::learn::{Experiment, Files, Gathered, Outcome, RunConfig, RunFolder, Session};
+/// use driftless::methods::build;
+/// # use driftless_world::files::{Overwrite, dpf::DpfWriter, zip::Method};
+/// # use driftless_world::maze::{Layout, MazeWorld};
+/// # let folder = std::env::temp_dir().join(format!("driftless-gathered-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder).unwrap();
+/// # let walks = folder.join("walks.npz");
+/// # let world = MazeWorld::new(Layout::built_in("maze1").unwrap(), 16, 16);
+/// # let mut file = DpfWriter::create(&walks, Overwrite::Replace, Method::Stored, "")?;
+/// # for number in 0..4 { file.push(&world.episode(1, number, 12).into_recording())?; }
+/// # file.finish()?;
+///
+/// // A text as in a file of experiments, and settings as on the command line.
+/// let settings = ["epochs=1", "trajectories=3", "crop=16", "batch=2", "particles=10"].map(String::from);
+/// let experiment = Experiment::parse("method = 'dpf'\npreset = 'released-code'", &settings)?;
+/// let files = Files { train: walks, steps: Some(12), ..Files::default() };
+/// let Gathered { material, data, .. } = Gathered::read(&experiment, &files)?;
+/// let run = RunFolder::create(folder.join("run"))?;
+/// let mut session = Session::begin(run, RunConfig { experiment, data }, material, &build)?;
+/// assert_eq!(session.run(&mut ())?, Outcome::Finished);
+/// # std::fs::remove_dir_all(folder).unwrap();
+/// # Ok::<(), driftless::Error>(())
+/// ```
+pub struct Gathered {
+    /// Lessons and validation episodes.
+    pub material: Material,
+    /// What the files are like.
+    pub data: DataFiles,
+    /// What is not as it was asked for, in sentences.
+    pub warnings: Vec<String>,
+}
+
+impl Gathered {
+    /// Reads what an experiment asks for, or as much of it as there is.
+    pub fn read(experiment: &Experiment, files: &Files) -> Result<Self> {
+        let open =
+            |path: &Path, purpose| Recordings::open(path, files.steps, experiment, experiment.seed, purpose);
+        let recordings = open(&files.train, Purpose::Training)?;
+        let data = DataFiles {
+            train: files.train.clone(),
+            valid: files.valid.clone(),
+            world: recordings.world()?,
+            steps: recordings.steps()?,
+            image: recordings.image(),
+        };
+        let mut warnings = Vec::new();
+        let there = recordings.len();
+        let count = experiment.trajectories.min(there);
+        if count < experiment.trajectories {
+            let wanted = experiment.trajectories;
+            warnings.push(format!(
+                "trajectories={wanted}: {} holds {there}; all of them are learned from",
+                files.train.display()
+            ));
+        }
+        let unseen = open(files.valid.as_ref().unwrap_or(&files.train), Purpose::Validation)?;
+        let [height, width, _] = data.image;
+        unseen.check(Some(data.steps), [height, width], &format!("{} has some", files.train.display()))?;
+        let first = if files.valid.is_some() { 0 } else { count };
+        let validated = first..unseen.len().min(first + experiment.validation);
+        let validation = validated.map(|index| unseen.get(index)).collect::<Result<Vec<_>>>()?;
+        if validation.is_empty() {
+            warnings.push("no validation: the last weights are kept".to_owned());
+        }
+        let budget = LabelBudget::new(experiment.labels, experiment.seed)?;
+        let training = TrainingSet::new(Box::new(recordings), 0..count, budget)?;
+        if training.labels().0 == 0 {
+            warnings.push(
+                "no pose is known: where the robot is and how the world looks from there cannot be learned, only \
+                 what is consistent with itself; do not expect the result to localise"
+                    .to_owned(),
+            );
+        }
+        Ok(Self { material: Material { training, validation }, data, warnings })
+    }
+
+    /// Reads what a run began with; the files must still be what they were.
+    pub fn again(config: &RunConfig) -> Result<Self> {
+        let data = &config.data;
+        let files = Files { train: data.train.clone(), valid: data.valid.clone(), steps: Some(data.steps) };
+        let gathered = Self::read(&config.experiment, &files)?;
+        if gathered.data.image != data.image {
+            let (now, then) = (gathered.data.image, data.image);
+            let problem = format!("has images of {now:?}, but when the run began, of {then:?}");
+            return Err(Error::new(problem).in_field("rgbd").in_file(&data.train).into());
+        }
+        Ok(gathered)
+    }
+}

@@ -1,0 +1,228 @@
+//! How PF-net's filter is trained: which blocks make an update, and what counts in them.
+
+use super::excerpt::{self, Excerpt};
+use super::objective::{Judge, Terms};
+use super::teaching::{self, Carried, Sums};
+use super::walk::Walk;
+use super::{Figures, PfnetFilter, Tally};
+use crate::error::Result;
+use crate::learn::{HouseSettings, MethodName, PresetName};
+use crate::objective::Genealogy;
+use crate::optimise::Report;
+use driftless_kernels::pfnet::PfnetGradient;
+use driftless_world::random::Random;
+
+impl PfnetFilter {
+    /// What counts how much in blocks of a batch: the labelled loss is a mean over the poses that are known in them,
+    /// |T₁|; λ₂ is 0 for the supervised twin.
+    fn terms(&self, excerpts: &[Excerpt]) -> Terms {
+        let (settings, preset) = (self.settings(), self.experiment.preset);
+        let ours = preset == PresetName::Driftless;
+        let known: f64 = excerpts.iter().map(Excerpt::weight).sum();
+        let count = excerpts.len() as f64;
+        Terms {
+            judge: if ours { Judge::Density } else { Judge::SquaredError },
+            known: if known > 0.0 { settings.known_weight / known } else { 0.0 },
+            pseudo: if self.is_semi() && !ours { settings.pseudo_weight / count } else { 0.0 },
+            switches: settings.pseudo_likelihood,
+            softness: settings.resampling_of(preset),
+            threshold: settings.resampling_threshold,
+            goes_on: !ours,
+            is_first: false,
+            last: None,
+        }
+    }
+
+    fn is_semi(&self) -> bool {
+        self.experiment.method == MethodName::Sdpf
+    }
+
+    /// All blocks of a batch one after the other, an update each, beliefs carried on: PF-net's way and the paper's.
+    pub(super) fn teach_along(&mut self, walks: &[Walk], seed: u64, tally: &mut Tally) -> Result<()> {
+        let particles = self.experiment.particles;
+        let one = |(number, walk): (usize, &Walk)| {
+            Carried::new(walk.start, walk, particles, Random::stream(seed, number as u64))
+        };
+        let mut carried = walks.iter().enumerate().map(one).collect::<Result<Vec<_>>>()?;
+        let blocks = self.blocks_along(walks);
+        if self.settings().pseudo_likelihood.genealogy == Genealogy::Final {
+            self.update_once(blocks, &mut carried, tally);
+            return Ok(());
+        }
+        for (excerpts, terms) in blocks {
+            let (sums, gradient) = self.block(&excerpts, &mut carried, terms);
+            let (figures, report) = self.update(sums, gradient, terms, excerpts.len());
+            tally.add(&figures, &report);
+        }
+        Ok(())
+    }
+
+    /// All blocks of a batch.
+    fn blocks_along<'a>(&self, walks: &'a [Walk]) -> Vec<(Vec<Excerpt<'a>>, Terms)> {
+        let (block, steps) = (self.settings().block, self.steps(walks));
+        let one = |from: usize| {
+            let excerpts: Vec<_> = walks.iter().map(|walk| Excerpt::of_labels(walk, from, block)).collect();
+            let last = (from + block == steps).then_some(block - 1);
+            let terms = Terms { is_first: from == 0, last, ..self.terms(&excerpts) };
+            (excerpts, terms)
+        };
+        (0..steps).step_by(block).map(one).collect()
+    }
+
+    /// One update of all blocks, where the particles at the end of a sequence decide whose paths count: it is followed
+    /// once to know them, and once more for the gradient.
+    fn update_once(
+        &mut self,
+        mut blocks: Vec<(Vec<Excerpt>, Terms)>,
+        carried: &mut [Carried],
+        tally: &mut Tally,
+    ) {
+        let settings = &self.experiment.house;
+        let children = teaching::children(&self.network, settings, &blocks, carried, &self.pool);
+        let known: f64 = blocks.iter().flat_map(|(excerpts, _)| excerpts).map(Excerpt::weight).sum();
+        let (count, number) = (carried.len(), blocks.len());
+        let mut all: Option<(Sums, PfnetGradient, Terms)> = None;
+        for (b, (excerpts, terms)) in blocks.iter_mut().enumerate() {
+            for (excerpt, children) in excerpts.iter_mut().zip(&children) {
+                excerpt.children = Some(children[b].clone());
+            }
+            terms.known = if known > 0.0 { settings.known_weight / known } else { 0.0 };
+            terms.pseudo /= number as f64;
+            let (sums, gradient) =
+                teaching::block(&self.network, settings, *terms, (excerpts, carried), &self.pool);
+            match &mut all {
+                Some((total, whole, _)) => {
+                    total.add(sums);
+                    whole.add(&gradient);
+                    self.pool.give_back(gradient);
+                }
+                None => all = Some((sums, gradient, *terms)),
+            }
+        }
+        if let Some((sums, gradient, terms)) = all {
+            let (figures, report) = self.update(sums, gradient, terms, count * number);
+            tally.add(&figures, &report);
+        }
+    }
+
+    /// As many blocks, each of them somewhere near a known pose.
+    pub(super) fn teach_near_labels(&mut self, walks: &[Walk], seed: u64, tally: &mut Tally) -> Result<()> {
+        let block = self.settings().block;
+        let error = excerpt::odometry_error(walks);
+        let bridges: Vec<_> = walks.iter().map(|walk| excerpt::bridge(walk, error)).collect();
+        for number in 0..self.steps(walks) / block {
+            let mut random = Random::stream(seed, number as u64);
+            let (mut excerpts, mut carried) = (Vec::new(), Vec::new());
+            for (walk, bridge) in walks.iter().zip(&bridges) {
+                let Some((excerpt, begin)) =
+                    excerpt::choose(walk, bridge, block, self.is_semi(), &mut random)
+                else {
+                    continue;
+                };
+                let start = excerpt::start(begin, self.settings(), &mut random);
+                let random = Random::new(random.bits());
+                carried.push(Carried::new(start, walk, self.experiment.particles, random)?);
+                excerpts.push(excerpt);
+            }
+            if excerpts.is_empty() {
+                continue;
+            }
+            let terms = self.terms(&excerpts);
+            let (sums, gradient) = self.block(&excerpts, &mut carried, terms);
+            let (figures, report) = self.update(sums, gradient, terms, excerpts.len());
+            tally.add(&figures, &report);
+        }
+        Ok(())
+    }
+
+    /// Steps to learn from, whole blocks of them.
+    fn steps(&self, walks: &[Walk]) -> usize {
+        let HouseSettings { steps, block, .. } = *self.settings();
+        walks.iter().map(Walk::len).min().unwrap_or(0).min(steps) / block * block
+    }
+
+    fn block(&self, excerpts: &[Excerpt], carried: &mut [Carried], terms: Terms) -> (Sums, PfnetGradient) {
+        teaching::block(&self.network, self.settings(), terms, (excerpts, carried), &self.pool)
+    }
+
+    /// One update by what `count` blocks came to.
+    fn update(
+        &mut self,
+        sums: Sums,
+        gradient: PfnetGradient,
+        terms: Terms,
+        count: usize,
+    ) -> (Figures, Report) {
+        let settings = &self.experiment.house;
+        let Sums { error, judged, known, pseudo, effective } = sums;
+        let loss = terms.known * judged - terms.pseudo * pseudo + settings.l2 * self.network.half_square();
+        let gradients = self.network.gradients(&gradient, settings.l2);
+        self.pool.give_back(gradient);
+        let optimiser = &mut self.optimiser;
+        let report = self.network.change(|values| optimiser.step_on(values, loss, gradients));
+        let count = count as f64;
+        let losses = vec![
+            ("loss", loss),
+            ("squared error", error / known.max(1.0)),
+            ("pseudo-likelihood", pseudo / count),
+        ];
+        (Figures { losses, effective_sample_size: Some(effective / count) }, report)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::PixelScale;
+    use crate::learn::{Experiment, HouseSettings, Scales, WorldKind};
+    use driftless_world::trajectory::{Images, Pixels};
+
+    fn filter(experiment: Experiment) -> PfnetFilter {
+        let images =
+            Images { height: 1, width: 2, channels: 3, pixels: Pixels::Bytes(vec![0, 9, 8, 1, 5, 2]) };
+        let scales = Scales {
+            pixels: PixelScale::measure([&images]).unwrap(),
+            state_mean: [0.0; 3],
+            state_std: [1.0; 3],
+            action_std: [1.0; 3],
+            step_size: [1.0; 3],
+            low: [0.0; 3],
+            high: [1.0; 3],
+        };
+        PfnetFilter::new(&experiment, &scales).unwrap()
+    }
+
+    fn paper() -> Experiment {
+        Experiment { preset: PresetName::Paper, world: WorldKind::House, ..Experiment::default() }
+    }
+
+    /// Three labels in eight steps of two walks: λ₁ / 3, whatever share of labels was asked for; and none at all.
+    #[test]
+    fn the_labelled_loss_is_a_mean_over_labels() {
+        let walk = |labelled: &[usize]| {
+            let labels = (0..4).map(|t| labelled.contains(&t).then_some([0.0; 3])).collect();
+            Walk::bare(vec![[0.0; 3]; 4], labels)
+        };
+        let filter = filter(paper());
+        let known = |walks: &[Walk]| {
+            let excerpts: Vec<_> = walks.iter().map(|walk| Excerpt::of_labels(walk, 0, 4)).collect();
+            filter.terms(&excerpts).known
+        };
+        assert_eq!(known(&[walk(&[0, 3]), walk(&[1])]), 1.0 / 3.0);
+        assert_eq!(known(&[walk(&[]), walk(&[])]), 0.0);
+    }
+
+    /// Algorithm 1: multinomial where N_eff < N_thres, which is half of the particles unless said otherwise.
+    #[test]
+    fn the_paper_resamples_in_training() {
+        let walks = [Walk::bare(vec![[0.0; 3]; 8], vec![None; 8])];
+        let filter = filter(paper());
+        let blocks = filter.blocks_along(&walks);
+        let told: Vec<_> = blocks.iter().map(|(_, terms)| (terms.is_first, terms.last)).collect();
+        assert_eq!(told, [(true, None), (false, Some(3))]);
+        let Terms { softness, threshold, .. } = blocks[0].1;
+        assert_eq!((softness, threshold), (1.0, 0.5));
+        let house = HouseSettings { resampling: Some(0.0), ..HouseSettings::default() };
+        assert_eq!(self::filter(Experiment { house, ..paper() }).blocks_along(&walks)[0].1.softness, 0.0);
+    }
+}
