@@ -64,7 +64,7 @@ impl Scheme {
                 by_strata(weights, count, || u, ancestors);
             }
             Self::Stratified => by_strata(weights, count, uniform, ancestors),
-            Self::Multinomial => in_any_order(weights, (0..count).map(|_| uniform()), ancestors),
+            Self::Multinomial => by_markers(weights, (0..count).map(|_| uniform()), ancestors),
             Self::Residual => residual(weights, count, uniform, ancestors),
         }
     }
@@ -143,8 +143,8 @@ fn by_strata<W: Copy + Into<f64>>(
     }
 }
 
-/// The same for markers in any order.
-fn in_any_order<W: Copy + Into<f64>>(
+/// The ancestors of markers in [0, 1) in any order, added to those there are.
+pub fn by_markers<W: Copy + Into<f64>>(
     weights: &[W],
     markers: impl Iterator<Item = f64>,
     ancestors: &mut Vec<u32>,
@@ -178,7 +178,7 @@ fn residual<W: Copy + Into<f64>>(
     }
     ancestors.truncate(count);
     let missing = count - ancestors.len();
-    in_any_order(&left, (0..missing).map(|_| uniform()), ancestors);
+    by_markers(&left, (0..missing).map(|_| uniform()), ancestors);
 }
 
 #[cfg(test)]

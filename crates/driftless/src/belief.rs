@@ -20,12 +20,9 @@ pub struct Reweighted {
     pub collapsed: Tensor<1, Int>,
 }
 
-/// Evidence reported for a collapsed row: the logarithm of the smallest positive number of 32 bits,
-/// roughly. Finite, so that a sum over time stays usable.
-pub const COLLAPSED_LOG_EVIDENCE: f64 = -100.0;
-
-/// The finite stand-in for log 0: differences of it are not NaN, and its exponential is exactly 0.
-pub(crate) const IMPOSSIBLE: f64 = -1e30;
+/// The finite stand-in for log 0, and the evidence of a collapsed row: differences of it are not NaN, its exponential is
+/// exactly 0, sums over time stay finite, and no other step's evidence falls below it.
+pub(crate) const IMPOSSIBLE: f64 = driftless_core::IMPOSSIBLE;
 
 impl LogWeights {
     /// All particles equal.
@@ -62,7 +59,7 @@ impl LogWeights {
         let joint = joint.mask_where(fallen_back, self.0);
         let evidence = log_sum_exp(joint.clone(), 1); // [B, 1]
         let weights = Self(joint - evidence.clone());
-        let log_evidence = evidence.mask_fill(collapsed.clone(), COLLAPSED_LOG_EVIDENCE);
+        let log_evidence = evidence.mask_fill(collapsed.clone(), IMPOSSIBLE);
         Reweighted {
             weights,
             log_evidence: log_evidence.squeeze_dim(1),
@@ -192,7 +189,7 @@ mod tests {
         assert_close(&numbers(&result.weights.exp()), &expected, 1e-12);
         assert_eq!(result.collapsed.try_to_vec_as::<i32>().unwrap(), [1, 1, 1, 1, 0, 0]);
         let evidence = numbers(&result.log_evidence);
-        assert_close(&evidence[..4], &[COLLAPSED_LOG_EVIDENCE; 4], 0.0);
+        assert_eq!(evidence[..4], [IMPOSSIBLE; 4]);
         assert_close(&evidence[4..], &[0.75_f64.ln() + 0.5, 0.25_f64.ln() + 0.5], 1e-12);
         let loss = (result.weights.exp().square().sum() + result.log_evidence.sum()).backward();
         for input in [likelihood, prior] {

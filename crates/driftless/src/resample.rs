@@ -16,7 +16,6 @@ mod truncate;
 
 pub use adaptive::WhenBelow;
 pub use scheme::Scheme;
-pub(crate) use scheme::{by_markers, choose_by_markers};
 pub use soft::Soft;
 pub use stop_gradient::StopGradient;
 pub use transport::OptimalTransport;
@@ -24,6 +23,7 @@ pub use truncate::Truncate;
 
 use crate::belief::Belief;
 use burn::tensor::{Int, Tensor};
+use scheme::draw_ancestors;
 
 /// Draws particles anew.
 pub trait Resampler: Send + Sync + std::fmt::Debug {
@@ -90,7 +90,7 @@ pub(crate) fn draw_from(
     count: usize,
     uniforms: &[f64],
 ) -> Resampled {
-    let ancestors = scheme.ancestors(&log_proposal.clone().exp(), count, uniforms);
+    let ancestors = draw_ancestors(scheme, &log_proposal.clone().exp(), count, uniforms);
     let ratio = (belief.weights.log() - log_proposal).gather(1, ancestors.clone()); // [B, M]
     let states = gather_states(belief.states.clone(), ancestors.clone());
     let corrected = Belief::uniform(states.clone()).weights.reweight(ratio);

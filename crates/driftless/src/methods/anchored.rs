@@ -250,7 +250,7 @@ mod tests {
                 scaled.len() >= 9 && scaled.iter().zip(&drawn).all(close)
             })
         };
-        let of_seed = sight::matcher(&scales, experiment.seed, &Device::flex());
+        let of_seed = sensor::matcher(&scales, experiment.seed, &Device::flex());
         assert!(shared(&parameters::values(&of_seed)), "the seed itself would share them");
         let method = AnchoredEm::new(&experiment, &scales, Teaching::BetweenLabels).unwrap();
         assert!(!shared(&method.parameters()));

@@ -2,7 +2,7 @@
 
 use super::Objective;
 use crate::batch::Batch;
-use crate::belief::{COLLAPSED_LOG_EVIDENCE, IMPOSSIBLE, impossible, log_sum_exp};
+use crate::belief::{IMPOSSIBLE, impossible, log_sum_exp};
 use crate::filter::Rollout;
 use crate::filter::moving::action_at;
 use crate::model::{Measurement, Model, Observations, Transition};
@@ -10,6 +10,10 @@ use crate::prior::Prior;
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+
+/// log w of a removed particle where Q reads it: that of the smallest positive number of 32 bits, roughly, so that Q stays
+/// a number of usual size.
+const LEAST_LOG_WEIGHT: f64 = -100.0;
 
 /// -Q̂ with Q̂ = 1/m Σ_b Σ_i w_b^i log η_b^i over m whole blocks: paper section on the objective.
 /// Steps after the last whole block do not count.
@@ -139,7 +143,7 @@ impl PseudoLikelihood {
         }
         if self.likelihoods == Likelihoods::Released && t + 1 < rollout.beliefs.len() {
             let weights = rollout.beliefs[t].weights.log();
-            return weights.clone().mask_fill(impossible(&weights), COLLAPSED_LOG_EVIDENCE);
+            return weights.clone().mask_fill(impossible(&weights), LEAST_LOG_WEIGHT);
         }
         let literal = if self.hold_positions {
             let states = rollout.beliefs[t].states.clone().detach();
@@ -155,7 +159,7 @@ impl PseudoLikelihood {
         };
         // A particle without weight must add nothing, and 0 · ∞ is not 0; one that has weight all the
         // same, in a collapsed row for instance, must not drown all others.
-        value.mask_fill(removed, COLLAPSED_LOG_EVIDENCE)
+        value.mask_fill(removed, LEAST_LOG_WEIGHT)
     }
 
     fn held(&self, states: Tensor<3>) -> Tensor<3> {

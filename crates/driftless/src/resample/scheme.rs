@@ -1,115 +1,80 @@
-//! The classical schemes: how uniform numbers become ancestors.
-//!
-//! All are unbiased: particle i has N w_i children in expectation. Their variance differs
-//! (Douc, Cappé & Moulines 2005).
+//! The classical schemes on tensors: new weights are equal, and the gradient does not know how they became so.
 
 use super::{Resampled, Resampler, gather_states, no_mass};
 use crate::belief::Belief;
 use burn::tensor::{Int, Tensor, TensorData};
+pub use driftless_core::resample::Scheme;
 
-/// A way to draw ancestors. New weights are equal, and the gradient does not know how they became so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheme {
-    /// N independent draws: Var n_i = N w_i (1 - w_i).
-    Multinomial,
-    /// One draw from each of N equal strata: never more variance than multinomial.
-    Stratified,
-    /// One number u for all strata, markers (j + u) / N: n_i is N w_i rounded down or up.
-    Systematic,
-    /// ⌊N w_i⌋ children for certain, the rest by independent draws from what is left.
-    Residual,
-}
-
-impl Scheme {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Multinomial, Self::Stratified, Self::Systematic, Self::Residual];
-
-    /// Draws ancestors in proportion to `weights` [B, N], which need not sum to 1. [B, count]
-    pub(crate) fn ancestors(self, weights: &Tensor<2>, count: usize, uniforms: &[f64]) -> Tensor<2, Int> {
-        let [batch, particles] = weights.dims();
-        let (given, needed) = (uniforms.len() / batch, self.uniforms(count));
-        assert!(count > 0, "somebody must be drawn");
-        assert!(uniforms.len() == batch * given && given >= needed, "numbers for {batch} rows of {needed}");
-        // The indices are constants; weights are read back to the host, which is free on the CPU.
-        let host = weights.try_to_vec_as::<f64>().expect("weights are numbers");
-        let ancestors: Vec<i64> = host
-            .chunks_exact(particles)
-            .zip(uniforms.chunks_exact(given))
-            .flat_map(|(weights, uniforms)| self.row(weights, count, uniforms))
-            .map(|ancestor| ancestor as i64)
-            .collect();
-        Tensor::from_data(TensorData::new(ancestors, [batch, count]), &weights.device())
+/// Draws ancestors in proportion to `weights` [B, N], which need not sum to 1. [B, count]
+pub(crate) fn draw_ancestors(
+    scheme: Scheme,
+    weights: &Tensor<2>,
+    count: usize,
+    uniforms: &[f64],
+) -> Tensor<2, Int> {
+    let [batch, particles] = weights.dims();
+    let (given, needed) = (uniforms.len() / batch, scheme.uniforms(count));
+    assert!(count > 0, "somebody must be drawn");
+    assert!(uniforms.len() == batch * given && given >= needed, "numbers for {batch} rows of {needed}");
+    // The indices are constants; weights are read back to the host, which is free on the CPU.
+    let host = weights.try_to_vec_as::<f64>().expect("weights are numbers");
+    let (mut all, mut row) = (Vec::with_capacity(batch * count), Vec::with_capacity(count));
+    for (weights, uniforms) in host.chunks_exact(particles).zip(uniforms.chunks_exact(given)) {
+        let mut uniforms = uniforms.iter();
+        scheme.ancestors(weights, count, || *uniforms.next().expect("enough numbers"), &mut row);
+        all.extend(row.iter().map(|&ancestor| i64::from(ancestor)));
     }
-
-    /// Ancestors for one sequence.
-    fn row(self, weights: &[f64], count: usize, uniforms: &[f64]) -> Vec<usize> {
-        let stratum = |j: usize, u: f64| (j as f64 + u) / count as f64;
-        match self {
-            Self::Multinomial => by_markers(weights, uniforms[..count].iter().copied()),
-            Self::Stratified => by_markers(weights, (0..count).map(|j| stratum(j, uniforms[j]))),
-            Self::Systematic => by_markers(weights, (0..count).map(|j| stratum(j, uniforms[0]))),
-            Self::Residual => residual(weights, count, uniforms),
-        }
-    }
+    Tensor::from_data(TensorData::new(all, [batch, count]), &weights.device())
 }
 
 impl Resampler for Scheme {
     fn uniforms(&self, particles: usize) -> usize {
-        if *self == Self::Systematic { 1 } else { particles }
+        Scheme::uniforms(*self, particles)
     }
 
     fn resample(&self, belief: Belief, count: usize, uniforms: &[f64]) -> Resampled {
-        let ancestors = self.ancestors(&belief.weights.exp(), count, uniforms);
+        let ancestors = draw_ancestors(*self, &belief.weights.exp(), count, uniforms);
         let log_mass = no_mass(&belief);
         let states = gather_states(belief.states, ancestors.clone());
         Resampled { belief: Belief::uniform(states), ancestors, log_mass }
     }
 }
 
-/// Ancestor of a marker m in [0, 1): the first particle whose cumulative weight exceeds m.
-pub(crate) fn by_markers(weights: &[f64], markers: impl Iterator<Item = f64>) -> Vec<usize> {
-    let mut chosen = Vec::new();
-    choose_by_markers(weights, markers, &mut Vec::new(), &mut chosen);
-    chosen
-}
-
-/// The same in memory that is used again: `cumulative` is room to work, `chosen` is replaced.
-pub(crate) fn choose_by_markers(
-    weights: &[f64],
-    markers: impl Iterator<Item = f64>,
-    cumulative: &mut Vec<f64>,
-    chosen: &mut Vec<usize>,
-) {
-    let mut sum = 0.0;
-    cumulative.clear();
-    cumulative.extend(weights.iter().map(|weight| {
-        sum += weight;
-        sum
-    }));
-    // Rounding may push a marker beyond the end: the last particle with weight is meant.
-    let last = weights.iter().rposition(|&weight| weight > 0.0).unwrap_or(0);
-    // Scaled by the sum, the last cumulative weight is 1 whatever the rounding.
-    let ancestor = |marker: f64| cumulative.partition_point(|&upto| upto <= marker * sum).min(last);
-    chosen.clear();
-    chosen.extend(markers.map(ancestor));
-}
-
-/// Certain children first, then draws from the fractions of M w that are left, M = `count`.
-fn residual(weights: &[f64], count: usize, uniforms: &[f64]) -> Vec<usize> {
-    let scale = count as f64 / weights.iter().sum::<f64>();
-    let mut ancestors = Vec::with_capacity(count);
-    let mut left = Vec::with_capacity(weights.len());
-    for (i, weight) in weights.iter().enumerate() {
-        // M w = 3 often comes out as 2.999…: that is three children, not two and almost surely one.
-        let certain = (weight * scale + 1e-9).floor();
-        left.push((weight * scale - certain).max(0.0));
-        ancestors.extend(std::iter::repeat_n(i, certain as usize));
-    }
-    let missing = count.saturating_sub(ancestors.len());
-    ancestors.truncate(count);
-    ancestors.extend(by_markers(&left, uniforms[..missing].iter().copied()));
-    ancestors
-}
-
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::belief::LogWeights;
+    use crate::testing::{f64s, numbers};
+
+    #[test]
+    fn rows_use_their_own_numbers_and_weights_become_equal() {
+        let states = f64s::<3>([[[1.0], [2.0], [3.0]], [[4.0], [5.0], [6.0]]]);
+        let log = f64s::<2>([[0.0, -50.0, -50.0], [-50.0, 0.0, 0.0]]);
+        for scheme in Scheme::ALL {
+            let belief = Belief { states: states.clone(), weights: LogWeights::normalised(log.clone()) };
+            let mut uniforms = vec![0.3; scheme.uniforms(3)];
+            uniforms.extend(vec![0.9; scheme.uniforms(3)]);
+            let result = scheme.resample(belief, 3, &uniforms);
+            let ancestors = result.ancestors.try_to_vec_as::<i32>().unwrap();
+            let found = numbers(&result.belief.states);
+            assert_eq!(found[..3], [1.0; 3], "{scheme:?}");
+            for (row, (ancestor, found)) in ancestors.iter().zip(&found).enumerate() {
+                assert_eq!(*found, f64::from(row as i32 / 3 * 3 + ancestor + 1), "{scheme:?}");
+            }
+            assert_eq!(found[5], 6.0, "{scheme:?}");
+            assert!(numbers(&result.belief.weights.exp()).iter().all(|w| (w - 1.0 / 3.0).abs() < 1e-12));
+        }
+    }
+
+    /// Fewer or more than there were, from the first numbers of a row.
+    #[test]
+    fn any_number_can_be_drawn() {
+        let weights = f64s::<2>([[0.1, 0.2, 0.3, 0.4], [1.0, 0.0, 0.0, 0.0]]);
+        for (count, scheme) in [2, 3, 10].into_iter().flat_map(|m| Scheme::ALL.map(|scheme| (m, scheme))) {
+            let drawn = draw_ancestors(scheme, &weights, count, &[0.4; 24]);
+            assert_eq!(drawn.dims(), [2, count]);
+            let drawn = drawn.try_to_vec_as::<i64>().unwrap();
+            assert!(drawn[count..].iter().all(|&ancestor| ancestor == 0), "{scheme:?} {count}");
+        }
+    }
+}

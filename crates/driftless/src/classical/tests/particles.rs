@@ -101,6 +101,7 @@ fn what_no_particle_explains_changes_no_weight() {
     for absurd in [f64::NAN, f64::INFINITY, 1e300] {
         assert!(!step(absurd).moved);
     }
-    let apart = localiser.belief().particles.column(0).iter().zip([1.0, 2.0]).map(|(at, from)| (at - from).abs());
+    let apart =
+        localiser.belief().particles.column(0).iter().zip([1.0, 2.0]).map(|(at, from)| (at - from).abs());
     assert!(apart.into_iter().all(|moved| moved > 0.01 && moved < 100.0));
 }

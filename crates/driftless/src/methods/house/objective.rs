@@ -18,8 +18,8 @@ mod terms;
 pub(super) use terms::{Judge, Terms};
 
 use crate::objective::Likelihoods;
-use crate::resample::choose_by_markers;
 use back::{add_through_softmax, to_parents};
+use driftless_core::resample::by_markers;
 use driftless_world::files::pfnet::METRES_PER_PIXEL;
 use driftless_world::pose::wrap;
 
@@ -167,7 +167,8 @@ impl Block {
         let shares: Vec<f64> =
             weighted.iter().map(|w| softness * w + (1.0 - softness) / count as f64).collect();
         let mut ancestors = Vec::new();
-        choose_by_markers(&shares, uniforms[..count].iter().copied(), &mut Vec::new(), &mut ancestors);
+        by_markers(&shares, uniforms[..count].iter().copied(), &mut ancestors);
+        let ancestors: Vec<usize> = ancestors.iter().map(|&i| i as usize).collect();
         self.log_weights = ancestors.iter().map(|&i| (weighted[i].max(LEAST) / shares[i]).ln()).collect();
         if softness >= 1.0 {
             self.log_weights.fill(0.0);
