@@ -161,7 +161,7 @@ fn one(
     network.net().backward(Cpu::best(), &block.pulls(), memory, gradient);
     let (pseudo, effective) = (block.pseudo_likelihood(), block.effective_sample_size());
     let Block { error, judged, known, .. } = block;
-    Sums { error, judged, known, pseudo, effective }
+    Sums { error, known, judged, pseudo, effective }
 }
 
 /// The filter over one block, with all that the way back needs.

@@ -142,6 +142,26 @@ impl Case<'_> {
 
 const L2: f64 = 4e-6;
 
+/// The twin's objective, which differentiates its weights.
+fn terms(known: f64, pseudo: f64, normalised: bool) -> Terms {
+    let likelihoods = if normalised { Likelihoods::Normalised } else { Likelihoods::Literal };
+    Terms {
+        judge: Judge::SquaredError,
+        known,
+        pseudo,
+        switches: HousePseudoLikelihood {
+            likelihoods,
+            hold_weights: false,
+            ..HousePseudoLikelihood::default()
+        },
+        softness: 0.0,
+        threshold: 1.0,
+        goes_on: false,
+        is_first: false,
+        last: None,
+    }
+}
+
 #[test]
 fn values_and_gradients_of_the_twin() {
     let Ok(folder) = std::env::var("DRIFTLESS_PFNET_TWIN") else {
@@ -163,22 +183,7 @@ fn values_and_gradients_of_the_twin() {
     for (name, geometry, pseudo, normalised, all_labels) in cases {
         let dump = Numbers::open(folder, &format!("small_{name}.npz"));
         let pseudo = pseudo / inputs.shape("particles")[0] as f64;
-        let terms = Terms {
-            judge: Judge::SquaredError,
-            known: 1.0 / sizes as f64,
-            pseudo,
-            switches: HousePseudoLikelihood {
-                likelihoods: if normalised { Likelihoods::Normalised } else { Likelihoods::Literal },
-                // The twin differentiates its weights.
-                hold_weights: false,
-                ..HousePseudoLikelihood::default()
-            },
-            softness: 0.0,
-            threshold: 1.0,
-            goes_on: false,
-            is_first: false,
-            last: None,
-        };
+        let terms = terms(1.0 / sizes as f64, pseudo, normalised);
         let case = Case { inputs: &inputs, dump: &dump, geometry, terms, all_labels };
         let gradient = case.gradient(&network);
         for by in network.gradients(&gradient, L2) {

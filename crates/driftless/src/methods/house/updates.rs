@@ -177,7 +177,7 @@ mod tests {
     use crate::learn::{Experiment, HouseSettings, Scales, WorldKind};
     use driftless_world::trajectory::{Images, Pixels};
 
-    fn filter(experiment: Experiment) -> PfnetFilter {
+    fn filter(experiment: &Experiment) -> PfnetFilter {
         let images =
             Images { height: 1, width: 2, channels: 3, pixels: Pixels::Bytes(vec![0, 9, 8, 1, 5, 2]) };
         let scales = Scales {
@@ -189,7 +189,7 @@ mod tests {
             low: [0.0; 3],
             high: [1.0; 3],
         };
-        PfnetFilter::new(&experiment, &scales).unwrap()
+        PfnetFilter::new(experiment, &scales).unwrap()
     }
 
     fn paper() -> Experiment {
@@ -203,7 +203,7 @@ mod tests {
             let labels = (0..4).map(|t| labelled.contains(&t).then_some([0.0; 3])).collect();
             Walk::bare(vec![[0.0; 3]; 4], labels)
         };
-        let filter = filter(paper());
+        let filter = filter(&paper());
         let known = |walks: &[Walk]| {
             let excerpts: Vec<_> = walks.iter().map(|walk| Excerpt::of_labels(walk, 0, 4)).collect();
             filter.terms(&excerpts).known
@@ -216,13 +216,13 @@ mod tests {
     #[test]
     fn the_paper_resamples_in_training() {
         let walks = [Walk::bare(vec![[0.0; 3]; 8], vec![None; 8])];
-        let filter = filter(paper());
+        let filter = filter(&paper());
         let blocks = filter.blocks_along(&walks);
         let told: Vec<_> = blocks.iter().map(|(_, terms)| (terms.is_first, terms.last)).collect();
         assert_eq!(told, [(true, None), (false, Some(3))]);
         let Terms { softness, threshold, .. } = blocks[0].1;
         assert_eq!((softness, threshold), (1.0, 0.5));
         let house = HouseSettings { resampling: Some(0.0), ..HouseSettings::default() };
-        assert_eq!(self::filter(Experiment { house, ..paper() }).blocks_along(&walks)[0].1.softness, 0.0);
+        assert_eq!(self::filter(&Experiment { house, ..paper() }).blocks_along(&walks)[0].1.softness, 0.0);
     }
 }

@@ -109,8 +109,8 @@ fn switches_are_followed_by_pulls() {
             let switches = HousePseudoLikelihood {
                 likelihoods,
                 genealogy,
-                hold_weights,
                 first_likelihood,
+                hold_weights,
                 ..HousePseudoLikelihood::default()
             };
             for (softness, last) in [(0.0, None), (0.6, Some(2)), (1.0, Some(2))] {
