@@ -9,8 +9,9 @@ use std::fs;
 
 type Files = Vec<(String, Vec<u8>)>;
 
-fn about(method: &str, labels: f64, seed: u64) -> About {
-    About { method: method.into(), world: "maze1".into(), labels, seed, particles: 3, ..About::default() }
+fn about(label: &str, label_fraction: f64, seed: u64) -> About {
+    let label = label.to_owned();
+    About { label, world: "maze1".into(), label_fraction, seed, particles: 3, ..About::default() }
 }
 
 fn evaluation(about: About, error: f64) -> Evaluation {
@@ -173,7 +174,7 @@ fn words_cannot_leave_their_place() {
     let mut other = run("</script> <script>alert('1')</script>\"><img src=x>", 0.1, 1, 1.0);
     other.evaluation.as_mut().unwrap().about.odometry_noise = f64::NAN;
     let mut unsure = run("SDPF", 0.1, 1, 1.0);
-    unsure.evaluation.as_mut().unwrap().about.labels = f64::NAN;
+    unsure.evaluation.as_mut().unwrap().about.label_fraction = f64::NAN;
     let files = Report::of(&[bad, other, unsure]).unwrap();
     let page = text(&files, "index.html");
     assert!(page.contains("&gt;\nseed = 1</pre>"), "settings keep their lines");

@@ -25,7 +25,7 @@ fn main() -> driftless::Result<()> {
     let episodes = data.len();
     let held = (episodes / 2).min(100);
     let unseen = (episodes - held..episodes).map(|k| data.get(k)).collect::<Result<Vec<_>, _>>()?;
-    let budget = LabelBudget::new(experiment.labels, experiment.seed)?;
+    let budget = LabelBudget::new(experiment.label_fraction, experiment.seed)?;
     let lessons = TrainingSet::new(Box::new(data), 0..experiment.trajectories.min(episodes - held), budget)?;
     let scales = Scales::measure(&lessons)?;
     let mut method = AnchoredEm::new(&experiment, &scales, Teaching::BetweenLabels)?;

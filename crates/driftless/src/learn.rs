@@ -5,18 +5,18 @@
 //! numbers and takes them back, and draws all its randomness from a seed and the epoch's number; so
 //! whoever teaches it can stop after any epoch and go on later with the same result, bit for bit.
 
+mod ablation;
 mod data;
 mod experiment;
-mod piece;
 mod scales;
 mod session;
 
+pub use ablation::Ablation;
 pub use data::{Source, TrainingSet};
 pub use experiment::{
-    Experiment, HouseSettings, HouseStart, Likelihood, MethodName, PresetName, SeenImages, SeenMaps,
-    ViewGeometry, WorldKind,
+    Experiment, HouseSettings, HouseStart, Likelihood, MethodName, SeenImages, SeenMaps, ViewGeometry,
+    WorldKind,
 };
-pub use piece::Piece;
 pub use scales::Scales;
 pub use session::{
     Build, DataFiles, EpochRecord, Material, Observer, Outcome, RunConfig, RunFolder, Session, Trained,
@@ -68,9 +68,6 @@ pub enum Detail {
 
 /// Something that learns to localise.
 pub trait Method: Send {
-    /// What reports call it.
-    fn name(&self) -> &'static str;
-
     /// Whether there is anything to learn.
     fn learns(&self) -> bool {
         true

@@ -55,11 +55,11 @@ pub fn gather(experiment: &Experiment, files: &Files) -> Result<Gathered> {
     let [height, width, _] = data.image;
     unseen.check(Some(data.steps), [height, width], &format!("{} has some", files.train.display()))?;
     let first = if files.valid.is_some() { 0 } else { count };
-    let validation = episodes(&unseen, first..unseen.len().min(first + experiment.validation))?;
+    let validation = episodes(&unseen, first..unseen.len().min(first + experiment.validation_episodes))?;
     if validation.is_empty() {
         warnings.push("no validation: the last weights are kept".to_owned());
     }
-    let budget = LabelBudget::new(experiment.labels, experiment.seed)?;
+    let budget = LabelBudget::new(experiment.label_fraction, experiment.seed)?;
     let training = TrainingSet::new(Box::new(recordings), 0..count, budget)?;
     if training.labels().0 == 0 {
         warnings.push(
@@ -97,8 +97,8 @@ impl Gathered {
     /// Says what is learned from what, and warns.
     pub fn introduce(&self, experiment: &Experiment) {
         let (known, all) = self.material.training.labels();
-        let Experiment { method, preset, epochs, seed, .. } = experiment;
-        complain(&format!("{method}, preset {preset}, seed {seed}, epochs: {epochs}"));
+        let Experiment { method, epochs, seed, .. } = experiment;
+        complain(&format!("{method}, seed {seed}, epochs: {epochs}"));
         complain(&format!(
             "  learns from {} trajectories of {} ({}), {} of {} poses known",
             self.material.training.len(),

@@ -103,7 +103,7 @@ impl<'a> Localiser<'a> {
 
     /// False, and nothing is changed, if no particle explains the scan.
     fn weigh(&mut self, scan: &RangeScan) -> bool {
-        let (model, sharpness) = (self.model, self.settings.sharpness);
+        let (model, sharpness) = (self.model, self.settings.likelihood_tempering);
         self.logs.clear();
         self.logs.extend(self.cloud.poses.iter().zip(&self.cloud.weights).map(|(pose, weight)| {
             weight.ln() + sharpness * model.log_likelihood(Pose::new(pose[0], pose[1], pose[2]), scan)

@@ -19,7 +19,7 @@ mod under_way;
 pub use teaching::Teaching;
 
 use crate::error::{Error, Result};
-use crate::learn::{EpochReport, Experiment, Method, Piece, Scales, Tracking, TrainingSet};
+use crate::learn::{Ablation, EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
 use crate::online::UnderWay;
 use crate::optimise::{Adam, Optimiser, Rule, Schedule};
 use crate::parameters::Named;
@@ -50,12 +50,12 @@ const MARGIN: f64 = 0.05;
 /// Least noise of the filter's motion, in mean steps: particles that descend from one must part.
 const LEAST_NOISE: f64 = 0.05;
 
-/// The `driftless` preset.
+/// The methods `driftless` and `driftless-supervised` in mazes.
 ///
 /// Trajectories without any known pose are not learned from.
 pub struct AnchoredEm {
     teaching: Teaching,
-    without: Vec<Piece>,
+    ablation: Vec<Ablation>,
     matcher: Matcher,
     optimiser: Optimiser,
     scales: Scales,
@@ -74,22 +74,22 @@ pub struct AnchoredEm {
 impl AnchoredEm {
     /// A network with first weights, for data of these scales.
     pub fn new(experiment: &Experiment, scales: &Scales, teaching: Teaching) -> Result<Self> {
-        if experiment.labels <= 0.0 {
+        if experiment.label_fraction <= 0.0 {
             let problem = "must be above 0: learning between labels needs some \
-                           (sdpf with the presets paper and released-code needs none)";
-            return Err(Error::setting("labels", problem));
+                           (the methods sdpf and sdpf-released need none)";
+            return Err(Error::setting("label_fraction", problem));
         }
         let schedule = Schedule::Cosine { updates: experiment.epochs * UPDATES, least: LEAST_RATE };
         Ok(Self {
             teaching,
-            without: experiment.without.clone(),
+            ablation: experiment.ablation.clone(),
             matcher: sight::matcher(scales, experiment.seed, &Device::flex()),
             optimiser: Optimiser::new(Rule::Adam(Adam::default()), RATE).with_schedule(schedule),
             scales: scales.clone(),
             epochs: experiment.epochs,
             particles: experiment.particles,
             seed: experiment.seed,
-            temper: if experiment.without.contains(&Piece::Calibration) { 1.0 } else { FIRST_TEMPER },
+            temper: if experiment.ablation.contains(&Ablation::Calibration) { 1.0 } else { FIRST_TEMPER },
             noise: noise::first_noise(scales.step_size),
             drawn: Vec::new(),
             effective_sample_size: 0.0,
@@ -97,8 +97,8 @@ impl AnchoredEm {
         })
     }
 
-    fn has(&self, piece: Piece) -> bool {
-        !self.without.contains(&piece)
+    fn has(&self, part: Ablation) -> bool {
+        !self.ablation.contains(&part)
     }
 
     fn bounds(&self) -> [[f64; 2]; 2] {
@@ -110,7 +110,7 @@ impl AnchoredEm {
     fn tracker<'a>(&self, sight: &'a Sight, particles: usize, temper: f64) -> Tracker<'a> {
         let [position, heading, distance, turn] = self.noise;
         let least = self.scales.step_size.map(|step| LEAST_NOISE * step);
-        let first = if self.has(Piece::GlobalStart) { sight.map.len() / POSES_FOR_A_PARTICLE } else { 0 };
+        let first = if self.has(Ablation::GlobalStart) { sight.map.len() / POSES_FOR_A_PARTICLE } else { 0 };
         Tracker {
             odometry: noise::odometry([position.max(least[0]), heading.max(least[2]), distance, turn]),
             map: &sight.map,
@@ -119,8 +119,8 @@ impl AnchoredEm {
             temper,
             population: [particles.max(first), particles],
             found: FOUND * self.scales.step_size[0],
-            looks_first: self.has(Piece::GlobalStart),
-            recovers: self.has(Piece::Recovery),
+            looks_first: self.has(Ablation::GlobalStart),
+            recovers: self.has(Ablation::Recovery),
         }
     }
 }
@@ -134,22 +134,15 @@ fn actions(rows: &Rows) -> Vec<[f64; 3]> {
 }
 
 impl Method for AnchoredEm {
-    fn name(&self) -> &'static str {
-        match self.teaching {
-            Teaching::BetweenLabels => "sdpf",
-            Teaching::LabelsAlone => "dpf",
-        }
-    }
-
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
         self.prepare(epoch, lessons)?;
-        let fresh = teaching::load(lessons, if self.has(Piece::FreshImages) { epoch } else { 0 })?;
+        let fresh = teaching::load(lessons, if self.has(Ablation::FreshImages) { epoch } else { 0 })?;
         self.assign(epoch, &fresh)?;
         let mut report = self.update(epoch, &fresh)?;
         report.effective_sample_size =
             (self.teaching == Teaching::BetweenLabels).then_some(self.effective_sample_size);
         let due = epoch.is_multiple_of(ROUND) || epoch == self.epochs;
-        if due && self.has(Piece::Calibration) {
+        if due && self.has(Ablation::Calibration) {
             self.calibrate(epoch, &fresh)?;
         }
         Ok(report)

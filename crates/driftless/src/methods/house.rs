@@ -20,8 +20,7 @@ use super::recorder::Recorder;
 use super::updates::{Figures, Tally, epoch_seed, update_seed};
 use crate::error::{Error, Result};
 use crate::learn::{
-    EpochReport, Experiment, HouseSettings, Likelihood, Method, MethodName, PresetName, Scales, Tracking,
-    TrainingSet,
+    EpochReport, Experiment, HouseSettings, Likelihood, Method, Scales, Tracking, TrainingSet,
 };
 use crate::optimise::{Optimiser, Report, RmsProp, Rule};
 use crate::parameters::Named;
@@ -45,9 +44,25 @@ use walk::Walk;
 /// What the optimiser's numbers are called among a method's memory.
 const PREFIX: &str = "optimiser.";
 
-/// PF-net's filter: SDPF if it learns from all steps, its supervised twin if from known poses alone.
+/// How PF-net's filter is trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Training {
+    /// Near known poses, by the density at labels that odometry carries on: the method `driftless`.
+    Driftless,
+    /// The same at the labelled steps alone: `driftless-supervised`.
+    DriftlessSupervised,
+    /// Along whole walks, by the squared error of the mean and the pseudo-likelihood: `sdpf`.
+    Sdpf,
+    /// Along whole walks, by the squared error alone, particles moved without noise: `pfnet`.
+    Pfnet,
+}
+
+/// PF-net's filter, however it is trained.
 pub struct PfnetFilter {
+    training: Training,
     experiment: Experiment,
+    /// The settings as training uses them.
+    in_training: HouseSettings,
     scales: Scales,
     network: Network,
     optimiser: Optimiser,
@@ -56,7 +71,7 @@ pub struct PfnetFilter {
 
 impl PfnetFilter {
     /// Not taught yet. Fails if there are weights to begin with that do not fit.
-    pub fn new(experiment: &Experiment, scales: &Scales) -> Result<Self> {
+    pub fn new(experiment: &Experiment, scales: &Scales, training: Training) -> Result<Self> {
         let settings = &experiment.house;
         let [image_channels, _, _] = scales.pixels.shape();
         let plan = PfnetPlan { map_channels: settings.map_mode().channels(), image_channels };
@@ -66,30 +81,34 @@ impl PfnetFilter {
             network.set(&imported.or_else(|_| weights::read(&settings.weights, weights::WEIGHTS))?)?;
         }
         let optimiser = fresh(settings);
+        let mut in_training = settings.clone();
+        if training == Training::Pfnet {
+            (in_training.noise_metres, in_training.noise_degrees) = (0.0, 0.0);
+        }
         let (experiment, scales) = (experiment.clone(), scales.clone());
-        Ok(Self { experiment, scales, network, optimiser, pool: Pool::default() })
+        Ok(Self { training, experiment, in_training, scales, network, optimiser, pool: Pool::default() })
     }
 
     fn settings(&self) -> &HouseSettings {
         &self.experiment.house
     }
 
-    /// What counts how much where `known` poses are expected; λ₂ is 0 for the supervised twin.
+    /// Whether blocks begin near known poses; otherwise beliefs are carried along whole walks.
+    fn is_near_labels(&self) -> bool {
+        matches!(self.training, Training::Driftless | Training::DriftlessSupervised)
+    }
+
+    /// What counts how much where `known` poses are expected; λ₂ is 0 for all but SDPF.
     fn terms(&self, count: usize, known: f64, goes_on: bool) -> Terms {
         let settings = self.settings();
-        let ours = self.experiment.preset == PresetName::Driftless;
         Terms {
-            judge: if ours { Judge::Density } else { Judge::SquaredError },
+            judge: if self.is_near_labels() { Judge::Density } else { Judge::SquaredError },
             known: if known > 0.0 { settings.known_weight / known } else { 0.0 },
-            pseudo: if self.is_semi() && !ours { settings.pseudo_weight / count as f64 } else { 0.0 },
+            pseudo: if self.training == Training::Sdpf { settings.pseudo_weight / count as f64 } else { 0.0 },
             normalised: settings.likelihood == Likelihood::Normalised,
             softness: settings.resampling,
             goes_on,
         }
-    }
-
-    fn is_semi(&self) -> bool {
-        self.experiment.method == MethodName::Sdpf
     }
 
     /// All blocks of a batch one after the other, an update each, beliefs carried on: PF-net's way and the paper's.
@@ -101,7 +120,7 @@ impl PfnetFilter {
         let mut carried = walks.iter().enumerate().map(one).collect::<Result<Vec<_>>>()?;
         for from in (0..self.steps(walks)).step_by(block) {
             let excerpts: Vec<_> = walks.iter().map(|walk| Excerpt::of_labels(walk, from, block)).collect();
-            let expected = self.experiment.labels * (walks.len() * block) as f64;
+            let expected = self.experiment.label_fraction * (walks.len() * block) as f64;
             let terms = self.terms(walks.len(), expected, true);
             let (figures, report) = self.update(&excerpts, &mut carried, terms);
             tally.add(&figures, &report);
@@ -112,15 +131,14 @@ impl PfnetFilter {
     /// As many blocks, each of them somewhere near a known pose.
     fn teach_near_labels(&mut self, walks: &[Walk], seed: u64, tally: &mut Tally) -> Result<()> {
         let (block, spread) = (self.settings().block, self.settings().start_spread().map(|x| x as f32));
+        let carry = self.training == Training::Driftless;
         let error = excerpt::odometry_error(walks);
         let bridges: Vec<_> = walks.iter().map(|walk| excerpt::bridge(walk, error)).collect();
         for number in 0..self.steps(walks) / block {
             let mut random = Random::stream(seed, number as u64);
             let (mut excerpts, mut carried) = (Vec::new(), Vec::new());
             for (walk, bridge) in walks.iter().zip(&bridges) {
-                let Some((excerpt, begin)) =
-                    excerpt::choose(walk, bridge, block, self.is_semi(), &mut random)
-                else {
+                let Some((excerpt, begin)) = excerpt::choose(walk, bridge, block, carry, &mut random) else {
                     continue;
                 };
                 let about = |k: usize| begin[k] as f32 + spread[k] * random.normal() as f32;
@@ -149,7 +167,7 @@ impl PfnetFilter {
     fn update(&mut self, excerpts: &[Excerpt], carried: &mut [Carried], terms: Terms) -> (Figures, Report) {
         let settings = &self.experiment.house;
         let (sums, gradient) =
-            teaching::block(&self.network, settings, terms, (excerpts, carried), &self.pool);
+            teaching::block(&self.network, &self.in_training, terms, (excerpts, carried), &self.pool);
         let Sums { error, judged, known, pseudo, effective } = sums;
         let loss = terms.known * judged - terms.pseudo * pseudo + settings.l2 * self.network.half_square();
         let gradients = self.network.gradients(&gradient, settings.l2);
@@ -168,25 +186,22 @@ impl PfnetFilter {
 
 fn fresh(settings: &HouseSettings) -> Optimiser {
     let rule = RmsProp { decay: settings.decay.min(1.0 - 1e-9), ..RmsProp::default() };
-    Optimiser::new(Rule::RmsProp(rule), settings.rate)
+    Optimiser::new(Rule::RmsProp(rule), settings.learning_rate)
 }
 
 impl Method for PfnetFilter {
-    fn name(&self) -> &'static str {
-        "pfnet"
-    }
-
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
-        self.optimiser.set_rate(self.settings().rate_of(epoch));
+        self.optimiser.set_rate(self.settings().learning_rate_of(epoch));
         let seed = epoch_seed(self.experiment.seed, epoch);
         let mut tally = Tally::default();
-        for (number, batch) in batches(seed, lessons.len(), self.experiment.batch)?.iter().enumerate() {
+        for (number, batch) in batches(seed, lessons.len(), self.experiment.batch_size)?.iter().enumerate() {
             let lessons = lessons.lessons(batch, epoch)?;
             let walks = lessons.par_iter().map(|lesson| Walk::new(lesson, self.settings()));
             let (walks, seed) = (walks.collect::<Result<Vec<_>>>()?, update_seed(seed, number));
-            match self.experiment.preset {
-                PresetName::Driftless => self.teach_near_labels(&walks, seed, &mut tally)?,
-                PresetName::Paper | PresetName::ReleasedCode => self.teach_along(&walks, seed, &mut tally)?,
+            if self.is_near_labels() {
+                self.teach_near_labels(&walks, seed, &mut tally)?;
+            } else {
+                self.teach_along(&walks, seed, &mut tally)?;
             }
         }
         Ok(tally.report())

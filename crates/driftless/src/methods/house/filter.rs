@@ -36,7 +36,7 @@ pub(super) fn follow(
             });
         }
         let said = weigh(network, settings, walk, (t, &cloud.poses), &mut seen, &pool);
-        let evidence = reweight(&mut cloud.weights, &said, settings.sharpness);
+        let evidence = reweight(&mut cloud.weights, &said, settings.likelihood_tempering);
         show(&in_units(&cloud), evidence);
         if cloud.effective_sample_size() < 0.5 * particles as f64 {
             resample(&mut cloud, random.unit());

@@ -6,7 +6,7 @@
 //! log w_t = log w_{t-1} + a_t, normalised for every use; drawn anew after a step, if at all:
 //! q = α w + (1-α)/K, ancestors from q, log w ← log w - log q (PF-net's soft resampling; all alike for α = 1)
 //!
-//! L = λ₁ Σ_known (|0.02 (Σ w x - x*)|² + 0.36 (Σ w wrap(θ - θ*))²) - λ₂ Q, or, in the preset `driftless`,
+//! L = λ₁ Σ_known (|0.02 (Σ w x - x*)|² + 0.36 (Σ w wrap(θ - θ*))²) - λ₂ Q, or, in the method `driftless`,
 //! L = -λ₁ Σ_known log Σ w exp(-½ (|0.02 (x - x*)|² / h² + wrap(θ - θ*)² / k²)): how dense the belief is at the truth.
 //! Q = Σ_i w_T(i) Σ_t (log p(s_t | s_{t-1}) + log l_t(i)), over each particle's own past.
 

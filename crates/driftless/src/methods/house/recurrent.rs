@@ -65,7 +65,7 @@ impl HouseLstm {
 
     fn update(&mut self, walks: &[Walk], carried: &mut Carried, from: usize) -> (Figures, Report) {
         let settings = &self.experiment.house;
-        let expected = (self.experiment.labels * (walks.len() * settings.block) as f64).max(1e-9);
+        let expected = (self.experiment.label_fraction * (walks.len() * settings.block) as f64).max(1e-9);
         let Seen { error, known, gradients, head } =
             rollout::block(&self.network, &self.head, settings, (walks, carried), from, 1.0 / expected);
         let loss = error / expected + settings.l2 * self.network.half_square();
@@ -103,15 +103,11 @@ fn without_prefix(part: &Named) -> Option<Named> {
 }
 
 impl Method for HouseLstm {
-    fn name(&self) -> &'static str {
-        "lstm"
-    }
-
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
-        self.optimiser.set_rate(self.experiment.house.rate_of(epoch));
+        self.optimiser.set_rate(self.experiment.house.learning_rate_of(epoch));
         let seed = epoch_seed(self.experiment.seed, epoch);
         let mut tally = Tally::default();
-        for batch in super::batches(seed, lessons.len(), self.experiment.batch)? {
+        for batch in super::batches(seed, lessons.len(), self.experiment.batch_size)? {
             self.teach(&lessons.lessons(&batch, epoch)?, &mut tally)?;
         }
         Ok(tally.report())
