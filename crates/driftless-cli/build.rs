@@ -10,7 +10,7 @@ fn main() {
     let entries = fs::read_dir(&folder).expect("the folder of experiments is there");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a name").path()).collect();
     files.retain(|file| file.extension().is_some_and(|end| end == "toml"));
-    files.sort();
+    files.sort_by_key(|file| file.file_stem().map(ToOwned::to_owned));
     let line = |file: &PathBuf| {
         let (name, path) = (file.file_stem().expect("a name").to_string_lossy(), file.to_string_lossy());
         format!("    ({name:?}, include_str!({path:?})),\n")

@@ -155,7 +155,7 @@ fn about(
     let has_particles = tracks.iter().any(|track| track.effective_sample_size.is_some());
     Ok(About {
         method: experiment.method.id.to_owned(),
-        label: experiment.method.label.to_owned(),
+        label: experiment.label().to_owned(),
         world: maze.map_or_else(|| recordings.world(), |maze| Ok(maze.name().to_owned()))?,
         label_fraction: experiment.label_fraction,
         seed: experiment.seed,

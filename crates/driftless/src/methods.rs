@@ -41,7 +41,7 @@ pub fn build(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>
             "must be above 0: this method learns from labels alone",
         ));
     }
-    let Some(build) = method.build_in(world) else {
+    let Some(build) = experiment.registered().and_then(|method| method.build_in(world)) else {
         let works: Vec<String> = method.worlds().map(|world| format!("{world}s")).collect();
         let others: Vec<&str> = methods_in(world).map(|other| other.id).collect();
         let (id, works, others) = (method.id, works.join(" and "), others.join(", "));

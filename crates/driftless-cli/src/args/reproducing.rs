@@ -33,7 +33,7 @@ Examples:
   driftless reproduce maze --quick
   driftless reproduce maze --estimate
   driftless reproduce maze --mazes maze2 --methods driftless,sdpf-released --labels 0.1 --seeds 1
-  driftless reproduce maze --data lab=nav01_train.npz,nav01_test.npz --methods driftless --out runs/lab
+  driftless reproduce maze --data lab=nav01_train.npz,nav01_test.npz --out runs/lab
   driftless reproduce house --quick
 
 Methods in mazes: {}.

@@ -74,7 +74,7 @@ mod tests {
             let experiment = find(name, &[]).unwrap();
             let method = experiment.method;
             assert_eq!(*name, format!("{}-{}", experiment.world, method.id), "named by world and method");
-            assert!(method.build_in(experiment.world).is_some(), "{name}");
+            assert!(experiment.registered().is_some(), "{name}");
             let epochs = match experiment.world {
                 WorldKind::House if method.learns == Learns::Nothing => 1,
                 WorldKind::House => 12,

@@ -97,8 +97,8 @@ impl Gathered {
     /// Says what is learned from what, and warns.
     pub fn introduce(&self, experiment: &Experiment) {
         let (known, all) = self.material.training.labels();
-        let Experiment { method, epochs, seed, .. } = experiment;
-        complain(&format!("{method}, seed {seed}, epochs: {epochs}"));
+        let Experiment { epochs, seed, .. } = experiment;
+        complain(&format!("{}, seed {seed}, epochs: {epochs}", experiment.label()));
         complain(&format!(
             "  learns from {} trajectories of {} ({}), {} of {} poses known",
             self.material.training.len(),

@@ -9,6 +9,7 @@ pub use method_name::MethodName;
 use super::Ablation;
 use crate::config;
 use crate::error::{Error, Result};
+use crate::methods::{Registered, methods_in};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -129,6 +130,16 @@ impl Experiment {
         let experiment: Self = config::parse(&settings.to_string())?;
         experiment.check()?;
         Ok(experiment)
+    }
+
+    /// The line of the registry that its method has in its world, if it works there.
+    pub fn registered(&self) -> Option<&'static Registered> {
+        methods_in(self.world).find(|method| method.id == self.method.id)
+    }
+
+    /// What tables and legends call its method.
+    pub fn label(&self) -> &'static str {
+        self.registered().map_or(self.method.id, |method| method.label)
     }
 
     /// Particles that epochs are validated with.

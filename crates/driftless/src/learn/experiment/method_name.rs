@@ -1,11 +1,11 @@
 //! A method as experiments name it: a line of the registry.
 
+use super::WorldKind;
 use crate::config;
 use crate::error::{Error, Result};
-use crate::methods::{METHODS, Registered};
+use crate::methods::{Learns, METHODS, Registered};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
-use std::ops::Deref;
 use std::str::FromStr;
 
 /// Who learns: one of [`METHODS`], by its id.
@@ -13,33 +13,42 @@ use std::str::FromStr;
 /// ```
 /// use driftless::learn::MethodName;
 /// let sdpf: MethodName = "sdpf".parse()?;
-/// assert_eq!((sdpf.id, sdpf.to_string().as_str()), ("sdpf", "SDPF (paper)"));
+/// assert_eq!((sdpf.id, sdpf.to_string().as_str()), ("sdpf", "sdpf"));
 /// let old = "dpf-jonschkowski".parse::<MethodName>().unwrap_err().to_string();
 /// assert!(old.contains("`dpf-jonschkowski` is now called `dpf`"));
 /// # Ok::<(), driftless::Error>(())
 /// ```
-#[derive(Clone, Copy)]
-pub struct MethodName(&'static Registered);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MethodName {
+    /// As experiments name it.
+    pub id: &'static str,
+    /// What it learns from.
+    pub learns: Learns,
+}
 
 impl MethodName {
     fn find(id: &str) -> std::result::Result<Self, String> {
-        let known: Vec<String> = METHODS.iter().map(|method| format!("`{}`", method.id)).collect();
-        let method = METHODS.iter().find(|method| method.id == id).map(Self);
-        method.ok_or_else(|| format!("unknown method `{id}`, expected one of {}", known.join(", ")))
+        let method = METHODS.iter().find(|method| method.id == id).map(Self::of);
+        method.ok_or_else(|| {
+            let mut known: Vec<String> = METHODS.iter().map(|method| format!("`{}`", method.id)).collect();
+            known.dedup();
+            format!("unknown method `{id}`, expected one of {}", known.join(", "))
+        })
+    }
+
+    fn of(method: &Registered) -> Self {
+        Self { id: method.id, learns: method.learns }
+    }
+
+    /// The worlds it works in.
+    pub fn worlds(self) -> impl Iterator<Item = WorldKind> {
+        METHODS.iter().filter(move |method| method.id == self.id).flat_map(Registered::worlds)
     }
 }
 
 impl Default for MethodName {
     fn default() -> Self {
-        Self(&METHODS[0])
-    }
-}
-
-impl Deref for MethodName {
-    type Target = Registered;
-
-    fn deref(&self) -> &Registered {
-        self.0
+        Self::of(&METHODS[0])
     }
 }
 
@@ -51,20 +60,8 @@ impl FromStr for MethodName {
     }
 }
 
-impl PartialEq for MethodName {
-    fn eq(&self, other: &Self) -> bool {
-        self.id == other.id
-    }
-}
-
-/// As tables and legends show it.
+/// As experiments name it.
 impl fmt::Display for MethodName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.label)
-    }
-}
-
-impl fmt::Debug for MethodName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.id)
     }
