@@ -51,7 +51,9 @@ impl Recordings {
         match (kind, experiment.world) {
             (FileKind::Dpf, WorldKind::Maze) | (FileKind::Pfnet, WorldKind::House) => {}
             (FileKind::Pfnet, WorldKind::Maze) => {
-                bail!("{name}: holds {kind}; this experiment is for mazes: try house-sdpf, or world=house");
+                bail!(
+                    "{name}: holds {kind}; this experiment is for mazes: try house-driftless, or world=house"
+                );
             }
             (_, WorldKind::Maze) => bail!(
                 "{name}: holds {kind}; methods learn from DPF's npz (pose, rgbd), as `driftless simulate maze1` makes it"

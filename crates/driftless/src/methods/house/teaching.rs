@@ -158,7 +158,7 @@ fn one(
     gradient: &mut PfnetGradient,
 ) -> Sums {
     let block = follow(network, settings, terms, (excerpt, carried), memory);
-    network.net().backward(Cpu::best(), &block.pulls(), memory, gradient, None);
+    network.net().backward(Cpu::best(), &block.pulls(), memory, gradient);
     let (pseudo, effective) = (block.pseudo_likelihood(), block.effective_sample_size());
     let Block { error, judged, known, .. } = block;
     Sums { error, judged, known, pseudo, effective }
