@@ -143,11 +143,11 @@ fn about(
 ) -> Result<About> {
     let has_particles = tracks.iter().any(|track| track.effective_sample_size.is_some());
     Ok(About {
-        method: experiment.method.to_string(),
-        preset: experiment.preset.to_string(),
+        method: experiment.method.id.to_owned(),
+        label: experiment.label().to_owned(),
         world: maze
             .map_or_else(|| recordings.world(), |maze| driftless::Result::Ok(maze.name().to_owned()))?,
-        labels: experiment.labels,
+        label_fraction: experiment.label_fraction,
         seed: experiment.seed,
         particles: if has_particles { experiment.particles } else { 0 },
         odometry_noise: experiment.odometry_noise,

@@ -4,6 +4,7 @@ use crate::args;
 use crate::output::{aligned, print};
 use crate::usage::misused;
 use anyhow::{Context, Result, bail};
+use driftless::learn::RunConfig;
 use driftless_report::{Report, Run};
 use driftless_world::files::{NewFile, Overwrite};
 use std::fs;
@@ -25,6 +26,7 @@ pub fn run(wanted: &args::Report) -> Result<()> {
 
 /// Writes the report on runs into a folder; returns the table of accuracies, in words.
 pub fn write(folders: &[PathBuf], out: &Path) -> Result<String> {
+    folders.iter().try_for_each(|folder| check_format(folder))?;
     let runs = folders.iter().map(Run::open).collect::<driftless_world::Result<Vec<_>>>()?;
     fs::create_dir_all(out).with_context(|| format!("{}: cannot create", out.display()))?;
     let files = Report::of(&runs)?;
@@ -62,6 +64,13 @@ pub fn find(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
         found.extend(inner);
     }
     Ok(found)
+}
+
+/// Runs of another version have other names and other files.
+fn check_format(folder: &Path) -> Result<()> {
+    let path = folder.join("config.toml");
+    let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
+    Ok(RunConfig::check_format(&text).map_err(|error| error.in_file(path))?)
 }
 
 /// A report may replace an older one, and nothing else.

@@ -13,6 +13,7 @@ use crate::train::{self, Ended, Watcher};
 use crate::usage::misused;
 use crate::{interrupt, report};
 use anyhow::{Context, Result, bail, ensure};
+use driftless::config::renamed_method;
 use driftless::learn::{Files, Outcome, RunFolder};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -27,6 +28,9 @@ const MAZES: [&str; 3] = ["maze1", "maze2", "maze3"];
 pub fn run(wanted: &Reproduce) -> Result<()> {
     let known: Vec<&str> = Scope::recipes(wanted.experiment).iter().map(|recipe| recipe.name).collect();
     if let Some(name) = wanted.methods.iter().flatten().find(|name| !known.contains(&name.as_str())) {
+        if let Some(now) = renamed_method(name).filter(|now| known.contains(now)) {
+            misused!("--methods {name}: is now called {now}");
+        }
         misused!("--methods {name}: there is {}", known.join(", "));
     }
     let scope = Scope {
@@ -40,7 +44,7 @@ pub fn run(wanted: &Reproduce) -> Result<()> {
     };
     let out = wanted.out.clone().unwrap_or_else(|| {
         let quick = if wanted.quick { "-quick" } else { "" };
-        let world = if wanted.experiment == Paper::House { "house" } else { "maze" };
+        let world = wanted.experiment.world();
         PathBuf::from(format!("runs/reproduce-{world}{quick}"))
     });
     let names = names(wanted);

@@ -5,7 +5,7 @@ mod experiments;
 mod material;
 mod watcher;
 
-pub use experiments::find as experiment;
+pub use experiments::{find as experiment, names as experiments};
 pub use material::odometry;
 pub use watcher::Watcher;
 
@@ -40,6 +40,9 @@ pub fn run(wanted: &Train) -> Result<ExitCode> {
         (_, Some(folder)) => (folder, run_again(folder, |config| Watcher::new(config.experiment.epochs))?),
         (Train { experiment: Some(name), recordings: Some(train), run: Some(run), .. }, None) => {
             let experiment = experiments::find(name, &wanted.settings)?;
+            if let Some(note) = experiments::note(name) {
+                complain(&note);
+            }
             let files = Files {
                 train: train.clone(),
                 valid: wanted.valid.clone(),
@@ -64,7 +67,7 @@ pub fn run_new(
     let folder = RunFolder::create(folder)?;
     introduce(&gathered, experiment);
     let Gathered { material, data, .. } = gathered;
-    let config = RunConfig { experiment: experiment.clone(), data };
+    let config = RunConfig::new(experiment.clone(), data);
     teach(Session::begin(folder, config, material, &build)?, observer)
 }
 

@@ -29,7 +29,7 @@ impl<'a> Training<'a> {
         if Path::new(&run).join("config.toml").exists() {
             return ["train", "--resume", &run].map(str::to_owned).to_vec();
         }
-        let fixed = ["train", "maze-sdpf", "--train", &self.data, "--run", &run];
+        let fixed = ["train", "maze-driftless", "--train", &self.data, "--run", &run];
         fixed.iter().chain(&self.settings).map(ToString::to_string).collect()
     }
 
@@ -110,19 +110,19 @@ fn folder_names(path: &str) -> Vec<String> {
 
 #[test]
 fn a_killed_filter_ends_as_if_nothing_had_happened() {
-    let settings = ["method=dpf", "preset=released-code", "epochs=12", "labels=0.3"];
+    let settings = ["method=sdpf-supervised", "epochs=12", "label_fraction=0.3"];
     killed("killed-dpf", &settings, &[0, 0, 1, 2, 3, 5, 6, 8, 10]);
 }
 
 #[test]
 fn killed_between_labels_too() {
-    killed("killed-sdpf", &["epochs=3", "labels=0.3"], &[0, 1, 2]);
+    killed("killed-sdpf", &["epochs=3", "label_fraction=0.3"], &[0, 1, 2]);
 }
 
 #[test]
 fn a_full_disk_is_named_and_costs_nothing() {
     let folder = Folder::new("full-disk");
-    let training = Training::new(&folder, &["method=dpf", "preset=released-code", "epochs=3", "labels=0.3"]);
+    let training = Training::new(&folder, &["method=sdpf-supervised", "epochs=3", "label_fraction=0.3"]);
     training.finish("whole");
     // Blocks of 512 bytes: room for settings alone, for scales too, for weights (270 kB) too.
     for (blocks, file) in [(8, "scales.json"), (40, "best.safetensors"), (800, "checkpoint.safetensors")] {
@@ -145,7 +145,7 @@ fn a_full_disk_is_named_and_costs_nothing() {
 #[test]
 fn a_signal_stops_after_the_epoch() {
     let folder = Folder::new("signal");
-    let training = Training::new(&folder, &["method=dpf", "preset=released-code", "epochs=30", "labels=0.3"]);
+    let training = Training::new(&folder, &["method=sdpf-supervised", "epochs=30", "label_fraction=0.3"]);
     training.finish("whole");
     for (epochs, signal) in [(2, "INT"), (5, "TERM")] {
         let mut child = training.spawn("parts");
@@ -167,7 +167,7 @@ fn a_signal_stops_after_the_epoch() {
 #[test]
 fn one_process_a_run() {
     let folder = Folder::new("in-use");
-    let training = Training::new(&folder, &["method=dpf", "preset=released-code", "epochs=1000"]);
+    let training = Training::new(&folder, &["method=sdpf-supervised", "epochs=1000"]);
     let mut child = training.spawn("run");
     training.wait_for(1, "run", &mut child);
     let path = folder.path("run");
@@ -187,7 +187,7 @@ fn one_process_a_run() {
 #[test]
 fn divergence_has_an_exit_code_and_keeps_the_best() {
     let folder = Folder::new("diverged");
-    let training = Training::new(&folder, &["method=dpf", "preset=released-code", "epochs=1000"]);
+    let training = Training::new(&folder, &["method=sdpf-supervised", "epochs=1000"]);
     let mut child = training.spawn("run");
     training.wait_for(3, "run", &mut child);
     child.kill().unwrap();
@@ -211,7 +211,7 @@ fn divergence_has_an_exit_code_and_keeps_the_best() {
 #[test]
 fn a_run_goes_on_with_its_own_data_only() {
     let folder = Folder::new("own-data");
-    let training = Training::new(&folder, &["method=dpf", "preset=released-code", "epochs=1"]);
+    let training = Training::new(&folder, &["method=sdpf-supervised", "epochs=1"]);
     training.finish("run");
     let path = folder.path("run");
     for (options, words) in [

@@ -32,7 +32,7 @@ fn a_run_is_put_to_use() {
     let folder = Folder::new("underway");
     let data = folder.recordings("a.npz", "1");
     let (frames, actions) = recording(&folder.recordings("b.npz", "2"));
-    for experiment in ["maze-sdpf", "maze-sdpf-released"] {
+    for experiment in ["maze-driftless", "maze-sdpf-released"] {
         let trained = train(&folder, &data, experiment);
         let track = |seed: u64| {
             let mut tracker = Tracker::open(&trained, Start { particles: Some(40), seed }).unwrap();
@@ -54,7 +54,7 @@ fn a_run_is_put_to_use() {
         let nowhere = tracker.step(None, Some([f64::NAN, 0.0, 0.0])).unwrap();
         assert!(!nowhere.saw && !nowhere.moved && nowhere.pose.x.is_finite());
     }
-    let none = Tracker::open(folder.path("maze-sdpf"), Start { particles: Some(0), seed: 1 });
+    let none = Tracker::open(folder.path("maze-driftless"), Start { particles: Some(0), seed: 1 });
     assert!(none.map(|_| ()).unwrap_err().to_string().contains("particles"));
     let lstm = train(&folder, &data, "maze-lstm");
     let error = Tracker::open(lstm, Start::default()).map(|_| ()).unwrap_err().to_string();

@@ -12,11 +12,11 @@ use terminal::{Folder, read, run};
 
 /// A maze with noise on everything.
 const MAZE: &str =
-    "method = 'dpf'\npreset = 'released-code'\nodometry-noise = 0.2\ncrop = 12\nparticles = 10\nbatch = 2\n";
+    "method = 'sdpf-supervised'\nodometry_noise = 0.2\ncrop = 12\nparticles = 10\nbatch_size = 2\n";
 /// Houses with noise on odometry and on what the robot is told of its first pose.
-const HOUSE: &str = "method = 'sdpf'\npreset = 'paper'\nworld = 'house'\nodometry-noise = 0.2\nlabels = 0.5\n\
-                     particles = 5\nbatch = 2\n[house]\nsteps = 8\n";
-const SMALL: [&str; 3] = ["epochs=1", "trajectories=2", "validation=1"];
+const HOUSE: &str = "method = 'sdpf'\nworld = 'house'\nodometry_noise = 0.2\nlabel_fraction = 0.5\n\
+                     particles = 5\nbatch_size = 2\n[house]\nsteps = 8\n";
+const SMALL: [&str; 3] = ["epochs=1", "trajectories=2", "validation_episodes=1"];
 const SEED: u64 = 3;
 
 /// Trains and evaluates by commands and by the library, and compares.
@@ -29,7 +29,7 @@ fn compare(folder: &Folder, text: &str, train: &str, test: &str) {
     let experiment = Experiment::parse(text, &SMALL.map(String::from)).unwrap();
     let files = Files { train: train.into(), ..Files::default() };
     let Gathered { material, data, .. } = Gathered::read(&experiment, &files).unwrap();
-    let config = RunConfig { experiment: experiment.clone(), data };
+    let config = RunConfig::new(experiment.clone(), data);
     let run_folder = RunFolder::create(&there).unwrap();
     Session::begin(run_folder, config, material, &build).unwrap().run(&mut ()).unwrap();
     for name in ["config.toml", "scales.json", "best.safetensors"] {

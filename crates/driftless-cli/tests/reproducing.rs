@@ -10,7 +10,7 @@ fn reproduce(code: i32, folder: &Folder, more: &[&str]) -> (String, String) {
     let data = format!("small={},{}", folder.path("a.npz"), folder.path("b.npz"));
     let out = folder.path("out");
     let mut arguments = vec!["reproduce", "maze", "--data", &data, "--out", &out];
-    arguments.extend(["--methods", "dpf-released,lstm", "--labels", "0.2,0.5", "--seeds", "1"]);
+    arguments.extend(["--methods", "sdpf-supervised,lstm", "--labels", "0.2,0.5", "--seeds", "1"]);
     arguments.extend(SMALL.iter().flat_map(|setting| ["--set", setting]));
     run(code, &[&arguments[..], more].concat())
 }
@@ -23,15 +23,15 @@ fn a_comparison_is_made_once_and_gone_on_with() {
     let (told, going) = reproduce(0, &folder, &["--epochs", "1"]);
     assert!(told.contains("4 runs") && told.contains("report/index.html"), "{told}");
     assert!(told.contains("LSTM") && told.contains("50 %"), "{told}");
-    assert!(going.contains("[4/4] small-dpf-released-50pct-seed1"), "{going}");
+    assert!(going.contains("[4/4] small-sdpf-supervised-50pct-seed1"), "{going}");
     let run_folder = folder.path("out/runs/small-lstm-20pct-seed1");
     let first = read(&format!("{run_folder}/evaluation.json"));
     let evaluation = Evaluation::from_json(&String::from_utf8(first.clone()).unwrap()).unwrap();
-    assert_eq!((evaluation.about.world.as_str(), evaluation.about.labels), ("small", 0.2));
+    assert_eq!((evaluation.about.world.as_str(), evaluation.about.label_fraction), ("small", 0.2));
     let page = read(&folder.path("out/report/index.html"));
     // One run is not judged yet, another not taught to its end: these are done, the others left alone.
     std::fs::remove_file(format!("{run_folder}/evaluation.json")).unwrap();
-    std::fs::remove_dir_all(folder.path("out/runs/small-dpf-released-20pct-seed1")).unwrap();
+    std::fs::remove_dir_all(folder.path("out/runs/small-sdpf-supervised-20pct-seed1")).unwrap();
     let (_, going) = reproduce(0, &folder, &["--epochs", "1"]);
     assert_eq!(going.matches("done before").count(), 2, "{going}");
     assert_eq!(read(&format!("{run_folder}/evaluation.json")), first);
@@ -50,11 +50,13 @@ fn a_plan_can_be_looked_at_and_mistakes_are_named() {
     assert!(told.contains("28 runs") && told.contains(" min on two cores"), "{told}");
     assert!(folder.names().is_empty(), "an estimate makes nothing");
     let (_, error) = run(2, &["reproduce", "maze", "--methods", "sdpf,sdfp"]);
-    assert!(error.contains("sdfp") && error.contains("dpf-jonschkowski"), "{error}");
+    assert!(error.contains("sdfp") && error.contains("sdpf-supervised"), "{error}");
+    let (_, error) = run(2, &["reproduce", "maze", "--methods", "dpf-jonschkowski"]);
+    assert!(error.contains("--methods dpf-jonschkowski: is now called dpf"), "{error}");
     let (_, error) = run(2, &["reproduce", "maze", "--data", "a.npz"]);
     assert!(error.contains("NAME=TRAIN,TEST"), "{error}");
-    let (_, error) = run(2, &["reproduce", "maze", "--set", "lables=1"]);
-    assert!(error.contains("did you mean `labels`?"), "{error}");
+    let (_, error) = run(2, &["reproduce", "maze", "--set", "epohcs=1"]);
+    assert!(error.contains("did you mean `epochs`?"), "{error}");
     let (_, error) = run(1, &["reproduce", "maze", "--data", "a=no_such.npz,b.npz"]);
     assert!(error.contains("no_such.npz"), "{error}");
 }

@@ -25,11 +25,10 @@ fn from_recordings_to_a_report() {
     let folder = Folder::new("whole");
     let (data, unseen) = (folder.recordings("a.npz", "1"), folder.recordings("b.npz", "2"));
     let (dpf, lstm) = (folder.path("runs/dpf"), folder.path("runs/lstm"));
-    let (told, going) = train(0, "maze-dpf-released", &data, &dpf, &["epochs=2"]);
+    let (told, going) = train(0, "maze-sdpf-supervised", &data, &dpf, &["epochs=2"]);
     assert!(told.contains("Next: driftless evaluate") && told.contains("best.safetensors"), "{told}");
-    for words in
-        ["DPF, preset released-code", "4 of 44 poses known", "epoch 2/2  loss ", "4 other trajectories"]
-    {
+    let name = "SDPF without Q (authors' \"DPF\"), seed 1";
+    for words in [name, "4 of 44 poses known", "epoch 2/2  loss ", "4 other trajectories"] {
         assert!(going.contains(words), "{words}: {going}");
     }
     train(0, "maze-lstm", &data, &lstm, &[]);
@@ -42,7 +41,7 @@ fn from_recordings_to_a_report() {
     assert_eq!((warned.as_str(), json.as_str()), ("", text(&format!("{lstm}/evaluation.json")).as_str()));
     let evaluation = Evaluation::from_json(&json).unwrap();
     let about = &evaluation.about;
-    assert_eq!((about.method.as_str(), about.preset.as_str(), about.particles), ("LSTM", "paper", 0));
+    assert_eq!((about.method.as_str(), about.label.as_str(), about.particles), ("lstm", "LSTM", 0));
     assert_eq!((about.world.as_str(), about.data.as_str(), evaluation.trajectories), ("maze1", "b.npz", 8));
     let report = folder.path("report");
     let (table, _) = run(0, &["report", &folder.path("runs"), "--out", &report]);
@@ -58,7 +57,7 @@ fn an_evaluation_can_be_varied_and_repeated() {
     let folder = Folder::new("varied");
     let (data, unseen) = (folder.recordings("a.npz", "1"), folder.recordings("b.npz", "2"));
     let dpf = folder.path("dpf");
-    train(0, "maze-dpf-released", &data, &dpf, &[]);
+    train(0, "maze-sdpf-supervised", &data, &dpf, &[]);
     let judged = |more: &[&str]| {
         let (json, _) = run(0, &[&["evaluate", &dpf, "--data", &unseen, "--json"], more].concat());
         (Evaluation::from_json(&json).unwrap(), text(&format!("{dpf}/episodes.json")))
@@ -95,12 +94,12 @@ fn worlds_may_be_unknown() {
     (0..6).for_each(|number| file.push(&world.episode(1, number, 13).into_recording()).unwrap());
     file.finish().unwrap();
     let dpf = folder.path("dpf");
-    let (_, error) = train(1, "maze-dpf-released", &data, &dpf, &[]);
+    let (_, error) = train(1, "maze-sdpf-supervised", &data, &dpf, &[]);
     assert!(
         error.contains("not a whole number of episodes of 100 steps; set --steps-per-episode"),
         "{error}"
     );
-    train(0, "maze-dpf-released", &data, &dpf, &["--steps-per-episode", "13"]);
+    train(0, "maze-sdpf-supervised", &data, &dpf, &["--steps-per-episode", "13"]);
     run(0, &["train", "--resume", &dpf]);
     let played = |more: &[&str]| {
         let arguments = ["evaluate", &dpf, "--data", &data, "--steps-per-episode", "13"];
@@ -121,23 +120,23 @@ fn worlds_may_be_unknown() {
 fn labels_and_trajectories_of_all_numbers() {
     let folder = Folder::new("numbers");
     let data = folder.recordings("a.npz", "1");
-    let (_, told) = train(0, "maze-sdpf-released", &data, &folder.path("none"), &["labels=0"]);
+    let (_, told) = train(0, "maze-sdpf-released", &data, &folder.path("none"), &["label_fraction=0"]);
     assert!(
         told.contains("0 of 44 poses known") && told.contains("do not expect the result to localise"),
         "{told}"
     );
-    let (_, told) = train(0, "maze-sdpf-released", &data, &folder.path("all"), &["labels=1"]);
+    let (_, told) = train(0, "maze-sdpf-released", &data, &folder.path("all"), &["label_fraction=1"]);
     assert!(told.contains("44 of 44 poses known") && !told.contains("warning"), "{told}");
-    let many = ["trajectories=99", "batch=32"];
-    let (done, told) = train(0, "maze-dpf-released", &data, &folder.path("many"), &many);
+    let many = ["trajectories=99", "batch_size=32"];
+    let (done, told) = train(0, "maze-sdpf-supervised", &data, &folder.path("many"), &many);
     assert!(told.contains("warning: trajectories=99: ") && told.contains("holds 8; all of them"), "{told}");
     assert!(told.contains("warning: no validation: the last weights are kept"), "{told}");
     assert!(done.contains("the last weights, of epoch 1, are in"), "{done}");
     run(0, &["evaluate", &folder.path("many"), "--data", &data]);
     // A method that cannot do without labels says so, and what it refused can be tried again.
-    let (_, error) = train(1, "maze-dpf-released", &data, &folder.path("again"), &["labels=0"]);
-    assert!(error.contains("error: labels: must be above 0"), "{error}");
-    train(0, "maze-dpf-released", &data, &folder.path("again"), &[]);
+    let (_, error) = train(1, "maze-sdpf-supervised", &data, &folder.path("again"), &["label_fraction=0"]);
+    assert!(error.contains("error: label_fraction: must be above 0"), "{error}");
+    train(0, "maze-sdpf-supervised", &data, &folder.path("again"), &[]);
 }
 
 #[test]
@@ -164,14 +163,14 @@ fn files_that_do_not_fit_are_named() {
         (&plain, &[], "plain.npz: holds"),
         (&folder.path("none.npz"), &[], "none.npz: cannot open"),
     ] {
-        let (_, error) = train(1, "maze-dpf-released", training, &target, more);
+        let (_, error) = train(1, "maze-sdpf-supervised", training, &target, more);
         assert!(error.contains(words), "{words}: {error}");
     }
     assert!(!folder.names().contains(&"run".to_owned()), "nothing was begun");
     run(
         0,
         &[
-            &["train", "maze-dpf-released", "--train", &data, "--valid", &data, "--run", &target],
+            &["train", "maze-sdpf-supervised", "--train", &data, "--valid", &data, "--run", &target],
             &SMALL[..],
             &["epochs=1"],
         ]
@@ -184,22 +183,19 @@ fn what_is_typed_wrongly_is_said_with_advice() {
     let folder = Folder::new("typed");
     let (data, dpf) = (folder.recordings("a.npz", "1"), folder.path("dpf"));
     let (_, error) = train(2, "maze-sdfp", &data, &dpf, &[]);
-    assert!(
-        error.contains("did you mean `maze-sdpf`?") && error.contains("maze-dpf-jonschkowski"),
-        "{error}"
-    );
-    let (_, error) = train(2, "maze-sdpf", &data, &dpf, &["lables=0.1"]);
-    assert!(error.contains("did you mean `labels`?"), "{error}");
-    let (_, error) = train(2, "maze-sdpf", &data, &dpf, &["labels=2"]);
-    assert!(error.contains("labels: must be a share from 0 to 1, not 2"), "{error}");
+    assert!(error.contains("did you mean `maze-sdpf`?") && error.contains("maze-sdpf-supervised"), "{error}");
+    let (_, error) = train(2, "maze-sdpf", &data, &dpf, &["lable_fraction=0.1"]);
+    assert!(error.contains("did you mean `label_fraction`?"), "{error}");
+    let (_, error) = train(2, "maze-sdpf", &data, &dpf, &["label_fraction=2"]);
+    assert!(error.contains("label_fraction: must be a share from 0 to 1, not 2"), "{error}");
     run(2, &["train", "maze-sdpf", "--train", &data]);
     let own = folder.path("own.toml");
-    std::fs::write(&own, "method = 'dpf'\npresett = 'paper'\n").unwrap();
+    std::fs::write(&own, "method = 'lstm'\nepohcs = 2\n").unwrap();
     let (_, error) = train(1, &own, &data, &dpf, &[]);
-    assert!(error.contains("own.toml: line 2: unknown field `presett`"), "{error}");
-    std::fs::write(&own, "method = 'dpf'\npreset = 'paper'\n").unwrap();
+    assert!(error.contains("own.toml: line 2: unknown field `epohcs`"), "{error}");
+    std::fs::write(&own, "method = 'sdpf-supervised'\n").unwrap();
     let (_, told) = train(0, &own, &data, &dpf, &[]);
-    assert!(told.contains("DPF, preset paper"), "{told}");
+    assert!(told.contains("SDPF without Q"), "{told}");
     let (_, error) = train(1, &own, &data, &dpf, &[]);
     assert!(error.contains("not empty") && error.contains("--resume"), "{error}");
     for more in
@@ -218,7 +214,7 @@ fn reports_replace_nothing_but_reports() {
     let folder = Folder::new("reports");
     let data = folder.recordings("a.npz", "1");
     let (dpf, out) = (folder.path("runs/dpf"), folder.path("out"));
-    train(0, "maze-dpf-released", &data, &dpf, &[]);
+    train(0, "maze-sdpf-supervised", &data, &dpf, &[]);
     // Not evaluated yet: the page says so.
     run(0, &["report", &dpf, "--out", &out]);
     assert!(text(&format!("{out}/index.html")).contains("no evaluation.json"));
@@ -236,4 +232,63 @@ fn reports_replace_nothing_but_reports() {
     run(2, &["report", &dpf, "--out", &data]);
     let (_, error) = run(1, &["report", &out, "--out", &folder.path("more")]);
     assert!(error.contains("is no run and holds none"), "{error}");
+}
+
+/// `config.toml` as version 0.1 wrote it.
+const OLD_CONFIG: &str = "[experiment]
+method = \"sdpf\"
+preset = \"driftless\"
+labels = 0.1
+trajectories = 4
+validation = 4
+particles = 10
+epochs = 1
+batch = 4
+seed = 1
+odometry-noise = 0.1
+pixel-noise = 20.0
+crop = 16
+
+[data]
+train = \"a.npz\"
+world = \"maze1\"
+steps = 12
+image = [16, 16, 4]
+";
+
+#[test]
+fn runs_of_version_0_1_are_refused_with_advice() {
+    let folder = Folder::new("old");
+    let (data, old) = (folder.recordings("a.npz", "1"), folder.path("old"));
+    std::fs::create_dir_all(&old).unwrap();
+    std::fs::write(format!("{old}/config.toml"), OLD_CONFIG).unwrap();
+    let report = folder.path("report");
+    let commands: [&[&str]; 3] = [
+        &["train", "--resume", &old],
+        &["evaluate", &old, "--data", &data],
+        &["report", &old, "--out", &report],
+    ];
+    for command in commands {
+        let (_, error) = run(1, command);
+        assert!(error.contains("config.toml: format: is missing: the run is of version 0.1"), "{error}");
+        assert!(error.contains("train again with the new ones") && error.lines().count() == 1, "{error}");
+    }
+    let error = driftless::online::Tracker::open(&old, driftless::online::Start::default());
+    assert!(error.map(|_| ()).unwrap_err().to_string().contains("version 0.1"));
+    let later = OLD_CONFIG.replacen("[experiment]", "format = 99\n[experiment]", 1);
+    std::fs::write(format!("{old}/config.toml"), later).unwrap();
+    let (_, error) = run(1, &["train", "--resume", &old]);
+    assert!(error.contains("format: must be 2, not 99: the run is of a later version"), "{error}");
+}
+
+/// The three names that mean something else now say so, and what is trained is named.
+#[test]
+fn names_with_another_meaning_are_noted() {
+    let folder = Folder::new("meaning");
+    let data = folder.recordings("a.npz", "1");
+    let (_, told) = train(0, "maze-dpf", &data, &folder.path("dpf"), &[]);
+    assert!(told.contains("what version 0.1 called maze-dpf is now maze-driftless-supervised"), "{told}");
+    assert!(told.contains("DPF (Jonschkowski 2018), seed 1"), "{told}");
+    let (_, error) = train(2, "maze-sdpf-paper", &data, &folder.path("none"), &[]);
+    assert!(error.contains("maze-sdpf-paper is now called maze-sdpf"), "{error}");
 }

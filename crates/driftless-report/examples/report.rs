@@ -32,10 +32,10 @@ fn main() -> Result<()> {
         for (labels, factor) in [(0.05, 1.5), (0.1, 1.0), (0.5, 0.8)] {
             for seed in 1..=2 {
                 let about = About {
-                    method: method.into(),
-                    preset: "example".into(),
+                    method: method.replace(' ', "-"),
+                    label: method.into(),
                     world: "maze1".into(),
-                    labels,
+                    label_fraction: labels,
                     seed,
                     particles: if spread > 0.0 { PARTICLES } else { 0 },
                     odometry_noise: 0.1,
@@ -61,7 +61,7 @@ fn save(runs: &[Run], folder: &Path) -> Result<()> {
 
 fn run(about: About, spread: f64, factor: f64, world: &MazeWorld, walks: &[Trajectory]) -> Result<Run> {
     let seed = about.seed;
-    let name = format!("{}-{}-seed{}", about.method.replace(' ', "-"), 100.0 * about.labels, seed);
+    let name = format!("{}-{}-seed{}", about.method, 100.0 * about.label_fraction, seed);
     let mut tracks = Vec::new();
     let mut episodes = Vec::new();
     for (i, walk) in walks.iter().enumerate() {
@@ -69,7 +69,7 @@ fn run(about: About, spread: f64, factor: f64, world: &MazeWorld, walks: &[Traje
         let mut episode =
             Episode::new(format!("test trajectory {i}"), about.clone(), Plan::of_maze(world.layout()))?;
         tracks.push(follow(world, walk, spread, factor, &mut episode, &mut random)?);
-        if i < 2 && about.seed == 1 && about.labels == 0.1 {
+        if i < 2 && about.seed == 1 && about.label_fraction == 0.1 {
             episodes.push(episode);
         }
     }

@@ -9,8 +9,9 @@ use std::fs;
 
 type Files = Vec<(String, Vec<u8>)>;
 
-fn about(method: &str, labels: f64, seed: u64) -> About {
-    About { method: method.into(), world: "maze1".into(), labels, seed, particles: 3, ..About::default() }
+fn about(label: &str, label_fraction: f64, seed: u64) -> About {
+    let label = label.to_owned();
+    About { label, world: "maze1".into(), label_fraction, seed, particles: 3, ..About::default() }
 }
 
 fn evaluation(about: About, error: f64) -> Evaluation {
@@ -195,7 +196,7 @@ fn words_cannot_leave_their_place() {
     bad.episodes[0].title = evil.into();
     let mut other = run("</script> <script>alert('1')</script>\"><img src=x>", 0.1, 1, 1.0);
     let mut unsure = run("SDPF", 0.1, 1, 1.0);
-    unsure.evaluation.as_mut().unwrap().about.labels = f64::NAN;
+    unsure.evaluation.as_mut().unwrap().about.label_fraction = f64::NAN;
     for run in [&mut bad, &mut other, &mut unsure] {
         run.evaluation.as_mut().unwrap().about.odometry_noise = f64::NAN;
     }

@@ -15,8 +15,10 @@
 //! # Ok::<(), driftless::Error>(())
 //! ```
 
+mod renamed;
 mod resampler;
 
+pub use renamed::renamed_method;
 pub use resampler::{ResamplerConfig, SchemeName};
 
 use crate::error::{Error, Result};
@@ -27,17 +29,22 @@ pub fn parse<C: DeserializeOwned>(text: &str) -> Result<C> {
     toml::from_str(text).map_err(|error| {
         let line = error.span().map(|span| text.bytes().take(span.start).filter(|&b| b == b'\n').count() + 1);
         let key = line.map_or(String::new(), |line| format!("line {line}"));
-        let message = error.message().to_owned();
-        let advice = nearest(&message).map_or(String::new(), |name| format!("; did you mean `{name}`?"));
-        Error::setting(key, message + &advice)
+        Error::setting(key, with_advice(error.message().to_owned()))
     })
 }
 
-/// Of serde's "unknown field `x`, expected one of `a`, `b`", the name that is most like x.
-fn nearest(message: &str) -> Option<&str> {
+/// "unknown field `x`, expected one of `a`, `b`", and what to write instead of x if that can be guessed.
+pub(crate) fn with_advice(message: String) -> String {
+    let advice = advice(&message).unwrap_or_default();
+    message + &advice
+}
+
+/// What x is called now, or the name that is most like it.
+fn advice(message: &str) -> Option<String> {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let unknown = message.starts_with("unknown ").then(|| quoted.next()).flatten()?;
-    nearest_name(unknown, quoted)
+    let nearest = || nearest_name(unknown, quoted.clone()).map(|name| format!("; did you mean `{name}`?"));
+    renamed::advice(unknown, quoted.clone()).or_else(nearest)
 }
 
 /// The known name that is most like an unknown one; none if more than a third of it would have to change.
@@ -84,10 +91,18 @@ mod tests {
         assert_eq!(edits("alpah", "alpha"), 1);
         assert_eq!(edits("kitten", "sitting"), 3);
         assert_eq!(edits("", "abc"), 3);
-        assert_eq!(nearest("unknown field `fractoin`, expected `fraction` or `inner`"), Some("fraction"));
-        assert_eq!(nearest("unknown field `colour`, expected `fraction` or `inner`"), None);
-        assert_eq!(nearest("missing field `inner`"), None);
-        assert_eq!(nearest("unknown "), None);
+        let near = Some("; did you mean `fraction`?".to_owned());
+        assert_eq!(advice("unknown field `fractoin`, expected `fraction` or `inner`"), near);
+        assert_eq!(advice("unknown field `colour`, expected `fraction` or `inner`"), None);
+        assert_eq!(advice("missing field `inner`"), None);
+        assert_eq!(advice("unknown "), None);
+        let now = Some("; `rate-epochs` is now called `learning_rate_epochs`".to_owned());
+        assert_eq!(advice("unknown field `rate-epochs`, expected `decay` or `learning_rate_epochs`"), now);
+        assert_eq!(
+            advice("unknown field `labels`, expected `inner` or `outer`"),
+            None,
+            "nothing of the kind"
+        );
     }
 
     #[test]

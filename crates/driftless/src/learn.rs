@@ -5,21 +5,21 @@
 //! numbers and takes them back, and draws all its randomness from a seed and the epoch's number; so
 //! whoever teaches it can stop after any epoch and go on later with the same result, bit for bit.
 
+mod ablation;
 mod data;
 mod experiment;
 mod gathered;
-mod piece;
 mod recordings;
 mod scales;
 mod session;
 
+pub use ablation::Ablation;
 pub use data::{Source, TrainingSet};
 pub use experiment::{
-    Experiment, HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, MethodName, PresetName,
-    SeenImages, SeenMaps, ViewGeometry, WorldKind,
+    Experiment, HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, MethodName, SeenImages,
+    SeenMaps, ViewGeometry, WorldKind,
 };
 pub use gathered::{Files, Gathered};
-pub use piece::Piece;
 pub use recordings::{Purpose, Recordings, guess_maze};
 pub use scales::Scales;
 pub use session::{
@@ -72,9 +72,6 @@ pub enum Detail {
 
 /// Something that learns to localise.
 pub trait Method: Send {
-    /// What reports call it.
-    fn name(&self) -> &'static str;
-
     /// Whether there is anything to learn.
     fn learns(&self) -> bool {
         true

@@ -1,8 +1,9 @@
 //! The methods there are: ours, and what everyone compares with, as published.
 //!
-//! [`AnchoredEm`] learns between labels: the preset `driftless`. [`sdpf`] holds the semi-supervised filter and its supervised twin, as the paper states them and as
-//! the authors' code computes them; [`lstm`] the recurrent network.
-//! [`Jonschkowski`] is the original differentiable particle filter, to which presets do not matter.
+//! [`METHODS`] lists them. [`AnchoredEm`] learns between labels: `driftless`. [`sdpf`] holds the semi-supervised
+//! filter as the paper states it and as the authors' code computes it; [`lstm`] the recurrent network;
+//! [`Jonschkowski`] is the original differentiable particle filter, `dpf`. In houses all filters are
+//! [`PfnetFilter`], trained in different ways.
 //!
 //! The published ones see the crops and the noise that were drawn once before training, as in the authors' code (the
 //! paper does not speak of it). Statistics are those of [`Scales`], which looks at known poses only; the
@@ -15,67 +16,34 @@ mod jonschkowski;
 mod learner;
 pub mod lstm;
 mod recorder;
+mod registry;
 pub mod sdpf;
 mod tracking;
 mod updates;
 
 pub use anchored::{AnchoredEm, Teaching};
-pub use house::{HouseLstm, PfnetFilter, Unlearned, UnlearnedMethod};
+pub use house::{HouseLstm, PfnetFilter, Training, Unlearned, UnlearnedMethod};
 pub use jonschkowski::Jonschkowski;
+pub use registry::{BuildMethod, Learns, METHODS, Registered, methods_in};
 
 use crate::error::{Error, Result};
-use crate::learn::{Experiment, Method, MethodName, PresetName, Scales, WorldKind};
+use crate::learn::{Experiment, Method, Scales};
 
-/// The method of an experiment, not taught yet.
+/// The method of an experiment, not trained yet.
 pub fn build(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>> {
-    for (key, value) in [("particles", experiment.particles), ("batch", experiment.batch)] {
-        if value == 0 {
-            return Err(Error::setting(key, "must be at least 1, not 0"));
-        }
+    experiment.check()?;
+    let (method, world) = (experiment.method, experiment.world);
+    if experiment.label_fraction == 0.0 && method.learns == Learns::FromLabels {
+        return Err(Error::setting(
+            "label_fraction",
+            "must be above 0: this method learns from labels alone",
+        ));
     }
-    let labels = experiment.labels;
-    if !(0.0..=1.0).contains(&labels) {
-        return Err(Error::setting("labels", format!("must lie between 0 and 1, not {labels}")));
-    }
-    let from_labels =
-        [MethodName::Dpf, MethodName::DpfJonschkowski, MethodName::Lstm].contains(&experiment.method);
-    if labels == 0.0 && from_labels {
-        return Err(Error::setting("labels", "must be above 0: this method learns from labels alone"));
-    }
-    if experiment.world == WorldKind::House {
-        return in_house(experiment, scales);
-    }
-    match (experiment.method, experiment.preset) {
-        (MethodName::Lstm, _) => Ok(Box::new(lstm::LstmMethod::new(experiment, scales))),
-        (MethodName::Sdpf, PresetName::Driftless) => {
-            Ok(Box::new(AnchoredEm::new(experiment, scales, Teaching::BetweenLabels)?))
-        }
-        (MethodName::Dpf, PresetName::Driftless) => {
-            Ok(Box::new(AnchoredEm::new(experiment, scales, Teaching::LabelsAlone)?))
-        }
-        (MethodName::Sdpf | MethodName::Dpf, PresetName::Paper | PresetName::ReleasedCode) => {
-            Ok(sdpf::build(experiment, scales))
-        }
-        (MethodName::DpfJonschkowski, _) => Ok(Box::new(Jonschkowski::new(experiment, scales))),
-        (MethodName::Odometry | MethodName::Classical, _) => {
-            Err(Error::setting("method", "is for houses: in a maze it would need a start or a map of ranges"))
-        }
-    }
-}
-
-/// The same where robots are in houses.
-fn in_house(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>> {
-    match experiment.method {
-        MethodName::Sdpf | MethodName::Dpf => Ok(Box::new(PfnetFilter::new(experiment, scales)?)),
-        MethodName::Lstm => Ok(Box::new(HouseLstm::new(experiment, scales))),
-        MethodName::Odometry => Ok(Box::new(UnlearnedMethod::new(Unlearned::Odometry, experiment, scales))),
-        MethodName::Classical => Ok(Box::new(UnlearnedMethod::new(Unlearned::Classical, experiment, scales))),
-        MethodName::DpfJonschkowski => {
-            let others = "sdpf, dpf, lstm, odometry and classical";
-            Err(Error::setting(
-                "method",
-                format!("dpf-jonschkowski is for mazes; in houses there are {others}"),
-            ))
-        }
-    }
+    let Some(build) = experiment.registered().and_then(|method| method.build_in(world)) else {
+        let works: Vec<String> = method.worlds().map(|world| format!("{world}s")).collect();
+        let others: Vec<&str> = methods_in(world).map(|other| other.id).collect();
+        let (id, works, others) = (method.id, works.join(" and "), others.join(", "));
+        return Err(Error::setting("method", format!("{id} is for {works}; in {world}s there are {others}")));
+    };
+    build(experiment, scales)
 }

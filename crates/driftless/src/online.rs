@@ -67,7 +67,7 @@ impl Tracker {
             return Err(Error::setting("particles", "must be at least 1"));
         }
         let filter = trained.method.under_way(particles, start.seed).ok_or_else(|| {
-            let name = trained.method.name();
+            let name = trained.config.experiment.method.id;
             Error::setting(
                 "method",
                 format!("{name:?} with these settings cannot track one image at a time yet"),

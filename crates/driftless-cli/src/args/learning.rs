@@ -1,31 +1,41 @@
 //! Options of `driftless train`, `evaluate` and `report`.
 
 use super::Reading;
+use crate::train::experiments;
 use clap::Args;
+use driftless::methods::METHODS;
 use std::path::PathBuf;
+
+fn train_help() -> String {
+    let methods = METHODS.iter().map(|method| format!("  {:22}{}\n", method.id, method.label));
+    format!(
+        "\
+Examples:
+  driftless train maze-driftless --train nav01_train.npz --run runs/ours
+  driftless train maze-sdpf --train a.npz --valid b.npz --run runs/sdpf label_fraction=0.25 seed=2
+  driftless train my.toml --train a.npz --run runs/mine
+  driftless train --resume runs/ours
+
+Built-in experiments: {}.
+Methods:
+{}Settings: method, label_fraction, trajectories, validation_episodes, particles, epochs,
+batch_size, seed, odometry_noise, pixel_noise, crop, ablation, kernels; in houses house.KEY too.
+Exit codes: 0 finished, 1 failed, 2 wrong usage, 4 diverged (the best weights are kept),
+130 interrupted after an epoch (go on with --resume).",
+        experiments().collect::<Vec<_>>().join(", "),
+        methods.collect::<String>()
+    )
+}
 
 /// Options of `train`.
 #[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  driftless train maze-sdpf --train nav01_train.npz --run runs/sdpf
-  driftless train maze-dpf-released --train a.npz --valid b.npz --run runs/dpf labels=0.25 seed=2
-  driftless train my.toml --train a.npz --run runs/mine
-  driftless train --resume runs/sdpf
-
-Built-in experiments: maze-sdpf, maze-dpf, maze-lstm, maze-sdpf-paper, maze-sdpf-released,
-maze-dpf-released, maze-dpf-jonschkowski; house-sdpf, house-dpf, house-lstm, house-sdpf-paper,
-house-classical, house-odometry.
-Settings: method, preset, labels, trajectories, validation, particles, epochs, batch, seed,
-odometry-noise, pixel-noise, crop; in houses house.KEY too.
-Exit codes: 0 finished, 1 failed, 2 wrong usage, 4 diverged (the best weights are kept),
-130 interrupted after an epoch (go on with --resume).")]
+#[command(after_help = train_help())]
 pub struct Train {
     /// A built-in experiment or a file in TOML
     #[arg(required_unless_present = "resume")]
     pub experiment: Option<String>,
 
-    /// Settings to replace, as labels=0.25
+    /// Settings to replace, as label_fraction=0.25
     #[arg(value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
 
@@ -58,9 +68,9 @@ pub struct Train {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  driftless evaluate runs/sdpf --data nav01_valid.npz
-  driftless evaluate runs/sdpf --data nav01_valid.npz --particles 1000 --odometry-noise 0.2
-  driftless evaluate runs/sdpf --data other.npz --maze my.maze --json | python3 -m json.tool
+  driftless evaluate runs/ours --data nav01_valid.npz
+  driftless evaluate runs/ours --data nav01_valid.npz --particles 1000 --odometry-noise 0.2
+  driftless evaluate runs/ours --data other.npz --maze my.maze --json | python3 -m json.tool
 
 Writes evaluation.json and episodes.json into the run's folder, for `driftless report`.")]
 pub struct Evaluate {
@@ -109,7 +119,7 @@ pub struct Evaluate {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  driftless report runs/sdpf runs/dpf --out report
+  driftless report runs/ours runs/sdpf --out report
   driftless report runs --out report --force")]
 pub struct Report {
     /// Folders of runs, or folders that hold such folders

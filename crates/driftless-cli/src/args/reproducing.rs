@@ -1,6 +1,8 @@
 //! Options of `driftless reproduce` and `driftless demo`.
 
 use clap::{Args, ValueEnum};
+use driftless::learn::WorldKind;
+use driftless::methods::methods_in;
 use std::path::PathBuf;
 
 /// Experiments of the paper.
@@ -13,19 +15,38 @@ pub enum Paper {
     House,
 }
 
-/// Options of `reproduce`.
-#[derive(Args, Debug)]
-#[command(after_help = "\
+impl Paper {
+    /// Where its robots are.
+    pub fn world(self) -> WorldKind {
+        match self {
+            Self::Maze => WorldKind::Maze,
+            Self::House => WorldKind::House,
+        }
+    }
+}
+
+fn reproduce_help() -> String {
+    let methods = |world| methods_in(world).map(|method| method.id).collect::<Vec<_>>().join(", ");
+    format!(
+        "\
 Examples:
   driftless reproduce maze --quick
   driftless reproduce maze --estimate
-  driftless reproduce maze --mazes maze2 --methods sdpf,sdpf-released --labels 0.1 --seeds 1
-  driftless reproduce maze --data lab=nav01_train.npz,nav01_test.npz --methods sdpf --out runs/lab
+  driftless reproduce maze --mazes maze2 --methods driftless,sdpf-released --labels 0.1 --seeds 1
+  driftless reproduce maze --data lab=nav01_train.npz,nav01_test.npz --out runs/lab
   driftless reproduce house --quick
 
-Methods in mazes: sdpf, dpf, lstm, sdpf-released, dpf-released, sdpf-paper, dpf-jonschkowski.
-Methods in houses: odometry, classical, sdpf, dpf, lstm, sdpf-paper.
-Interrupted, the same command goes on where it stopped; what is done is not done again.")]
+Methods in mazes: {}.
+Methods in houses: {}.
+Interrupted, the same command goes on where it stopped; what is done is not done again.",
+        methods(WorldKind::Maze),
+        methods(WorldKind::House)
+    )
+}
+
+/// Options of `reproduce`.
+#[derive(Args, Debug)]
+#[command(after_help = reproduce_help())]
 pub struct Reproduce {
     /// Which experiment
     #[arg(value_enum)]
@@ -64,7 +85,7 @@ pub struct Reproduce {
     #[arg(long, value_name = "NAME=TRAIN,TEST")]
     pub data: Vec<String>,
 
-    /// Further settings of every run, as odometry-noise=0
+    /// Further settings of every run, as odometry_noise=0
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
 

@@ -3,10 +3,7 @@
 use super::{Spread, peak, peak_memory, seconds};
 use crate::output::{aligned, print};
 use anyhow::Result;
-use driftless::learn::{
-    Detail, Experiment, HouseSettings, Method, MethodName, PresetName, Scales, Tracking, TrainingSet,
-    WorldKind,
-};
+use driftless::learn::{Detail, Experiment, HouseSettings, Method, Scales, Tracking, TrainingSet, WorldKind};
 use driftless::methods::build;
 use driftless_kernels::Cpu;
 use driftless_world::house::{HouseWorld, Split};
@@ -90,18 +87,18 @@ fn made() -> Result<(Box<dyn Method>, TrainingSet, Trajectory)> {
     let [batch, block, particles] = SIZES;
     let house = HouseSettings { steps: block, block, ..HouseSettings::default() };
     let experiment = Experiment {
-        method: MethodName::Sdpf,
-        preset: PresetName::Paper,
+        method: "sdpf".parse()?,
         world: WorldKind::House,
         particles,
-        batch,
+        batch_size: batch,
         odometry_noise: 0.0,
         house,
         ..Experiment::default()
     };
     let episodes: Vec<Trajectory> = (0..batch as u64).map(episode).collect::<Result<_>>()?;
     let one = episodes[0].clone();
-    let lessons = TrainingSet::new(Box::new(episodes), 0..batch, LabelBudget::new(experiment.labels, 1)?)?;
+    let lessons =
+        TrainingSet::new(Box::new(episodes), 0..batch, LabelBudget::new(experiment.label_fraction, 1)?)?;
     let filter = build(&experiment, &Scales::measure(&lessons)?)?;
     Ok((filter, lessons, one))
 }

@@ -19,11 +19,10 @@ pub fn text(evaluation: &Evaluation) -> String {
         count => format!("{count} particles"),
     };
     let head = format!(
-        "{} ({}) in {}, {} % of the poses known, seed {}\n{} trajectories of {}, {particles}, {}\n\n",
-        about.method,
-        about.preset,
+        "{} in {}, {} % of the poses known, seed {}\n{} trajectories of {}, {particles}, {}\n\n",
+        about.label,
         about.world,
-        100.0 * about.labels,
+        100.0 * about.label_fraction,
         about.seed,
         evaluation.trajectories,
         about.data,

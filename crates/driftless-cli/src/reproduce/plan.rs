@@ -3,12 +3,13 @@
 use crate::args::Paper;
 use crate::train::experiment;
 use anyhow::Result;
-use driftless::learn::{Experiment, MethodName, WorldKind};
+use driftless::learn::{Experiment, WorldKind};
+use driftless::methods::{Learns, Registered, methods_in};
 
 /// A way to learn, and what it costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recipe {
-    /// The built-in experiment is `maze-` or `house-` and this.
+    /// The method's id; the built-in experiment is `maze-` or `house-` and this.
     pub name: &'static str,
     /// Epochs where there is little time.
     quick_epochs: u64,
@@ -21,43 +22,45 @@ pub struct Recipe {
     quick_shares: bool,
 }
 
+impl Recipe {
+    /// What is known of a method's cost; one that nobody has measured is tried for a few epochs, one that is not trained
+    /// has an epoch of no time.
+    fn of(method: &Registered, world: WorldKind) -> Self {
+        if method.learns == Learns::Nothing {
+            return Self { learns: false, ..recipe(method.id, 1, 1.0, false) };
+        }
+        let measured = MEASURED.iter().find(|(known, cost)| *known == world && cost.name == method.id);
+        measured.map_or(recipe(method.id, 3, 60.0, false), |(_, cost)| *cost)
+    }
+}
+
 const fn recipe(name: &'static str, quick_epochs: u64, epoch_seconds: f64, quick_shares: bool) -> Recipe {
     Recipe { name, quick_epochs, epoch_seconds, learns: true, quick_shares }
 }
 
-/// One that is not taught: an epoch of no time.
-const fn unlearned(name: &'static str) -> Recipe {
-    Recipe { name, quick_epochs: 1, epoch_seconds: 1.0, learns: false, quick_shares: false }
-}
-
-/// All of them, those first that matter most.
-pub const RECIPES: [Recipe; 7] = [
-    recipe("sdpf", 30, 2.8, true),
-    recipe("dpf", 30, 2.5, true),
-    recipe("lstm", 3, 25.0, true),
-    recipe("sdpf-released", 15, 9.0, false),
-    recipe("dpf-released", 15, 6.0, false),
-    recipe("sdpf-paper", 2, 60.0, false),
-    recipe("dpf-jonschkowski", 8, 15.0, false),
-];
-
-/// Those in houses.
-pub const HOUSE_RECIPES: [Recipe; 6] = [
-    unlearned("odometry"),
-    unlearned("classical"),
-    recipe("sdpf", 3, 165.0, true),
-    recipe("dpf", 3, 165.0, true),
-    recipe("lstm", 3, 130.0, true),
-    recipe("sdpf-paper", 2, 400.0, false),
+/// What methods cost that are trained.
+const MEASURED: [(WorldKind, Recipe); 12] = [
+    (WorldKind::Maze, recipe("driftless", 30, 2.8, true)),
+    (WorldKind::Maze, recipe("driftless-supervised", 30, 2.5, true)),
+    (WorldKind::Maze, recipe("lstm", 3, 25.0, true)),
+    (WorldKind::Maze, recipe("sdpf-released", 15, 9.0, false)),
+    (WorldKind::Maze, recipe("sdpf-supervised", 15, 6.0, false)),
+    (WorldKind::Maze, recipe("sdpf", 2, 60.0, false)),
+    (WorldKind::Maze, recipe("dpf", 8, 15.0, false)),
+    (WorldKind::House, recipe("driftless", 3, 165.0, true)),
+    (WorldKind::House, recipe("driftless-supervised", 3, 165.0, true)),
+    (WorldKind::House, recipe("lstm", 3, 130.0, true)),
+    (WorldKind::House, recipe("sdpf", 2, 400.0, false)),
+    (WorldKind::House, recipe("pfnet", 2, 400.0, false)),
 ];
 
 /// The share of the paper's main figures.
 const PAPER_SHARE: f64 = 0.1;
 const SHARES: [f64; 5] = [0.05, 0.1, 0.25, 0.5, 1.0];
 /// Methods, shares and seeds of the short comparison.
-const QUICK_METHODS: [&str; 4] = ["sdpf", "dpf", "lstm", "sdpf-released"];
+const QUICK_METHODS: [&str; 4] = ["driftless", "driftless-supervised", "sdpf-released", "lstm"];
 const QUICK_SHARES: [f64; 3] = [0.05, 0.1, 0.25];
-const QUICK_HOUSE_METHODS: [&str; 5] = ["odometry", "classical", "sdpf", "dpf", "lstm"];
+const QUICK_HOUSE_METHODS: [&str; 5] = ["driftless", "driftless-supervised", "lstm", "odometry", "classical"];
 /// Error bars need three.
 const SEEDS: u64 = 3;
 /// Seconds of an evaluation, in mazes and in houses.
@@ -70,7 +73,7 @@ pub struct Scope {
     pub paper: Paper,
     /// The short comparison.
     pub quick: bool,
-    /// Names of [`RECIPES`].
+    /// Their ids.
     pub methods: Option<Vec<String>>,
     /// Shares of labels, for all methods.
     pub labels: Option<Vec<f64>>,
@@ -96,14 +99,14 @@ pub struct Cell {
 impl Cell {
     /// The folder's name.
     pub fn name(&self) -> String {
-        let Experiment { labels, seed, .. } = self.experiment;
-        let percent = format!("{}pct", (1e4 * labels).round() / 100.0);
+        let Experiment { label_fraction, seed, .. } = self.experiment;
+        let percent = format!("{}pct", (1e4 * label_fraction).round() / 100.0);
         format!("{}-{}-{percent}-seed{seed}", self.world, self.recipe.name)
     }
 
     /// Whether there is anything to learn.
     pub fn is_taught(&self) -> bool {
-        !matches!(self.experiment.method, MethodName::Odometry | MethodName::Classical)
+        self.experiment.method.learns != Learns::Nothing
     }
 
     /// Seconds that training and evaluation take on the machine that the constants come from.
@@ -114,12 +117,12 @@ impl Cell {
 }
 
 impl Scope {
-    /// All ways to learn in its world.
-    pub fn recipes(paper: Paper) -> &'static [Recipe] {
-        match paper {
-            Paper::Maze => &RECIPES,
-            Paper::House => &HOUSE_RECIPES,
-        }
+    /// All methods of its world, those first that are compared at several shares of labels in little time.
+    pub fn recipes(paper: Paper) -> Vec<Recipe> {
+        let world = paper.world();
+        let mut recipes: Vec<Recipe> = methods_in(world).map(|method| Recipe::of(method, world)).collect();
+        recipes.sort_by_key(|recipe| !recipe.quick_shares);
+        recipes
     }
 
     /// The runs: seed after seed, so that a plan cut short has a comparison, if without error bars.
@@ -160,16 +163,12 @@ impl Scope {
     }
 
     fn experiment(&self, recipe: &Recipe, labels: f64, seed: u64) -> Result<Experiment> {
-        let mut settings = vec![format!("labels={labels:?}"), format!("seed={seed}")];
+        let mut settings = vec![format!("label_fraction={labels:?}"), format!("seed={seed}")];
         let quick = self.quick.then_some(recipe.quick_epochs);
         settings.extend(self.epochs.or(quick).map(|epochs| format!("epochs={epochs}")));
-        settings.extend(self.quick.then(|| "validation=20".to_owned()));
+        settings.extend(self.quick.then(|| "validation_episodes=20".to_owned()));
         settings.extend(self.settings.iter().cloned());
-        let world = match self.paper {
-            Paper::Maze => "maze",
-            Paper::House => "house",
-        };
-        experiment(&format!("{world}-{}", recipe.name), &settings)
+        experiment(&format!("{}-{}", self.paper.world(), recipe.name), &settings)
     }
 }
 
@@ -187,7 +186,7 @@ mod tests {
         assert!(seconds < 60.0 * 60.0, "{}", duration(seconds));
         let names: Vec<&str> = quick.iter().map(|cell| cell.recipe.name).collect();
         assert_eq!(names, QUICK_HOUSE_METHODS);
-        assert!(quick.iter().map(Cell::is_taught).eq([false, false, true, true, true]));
+        assert!(quick.iter().map(Cell::is_taught).eq([true, true, true, false, false]));
     }
 
     fn cells(scope: &Scope) -> Vec<Cell> {
@@ -202,7 +201,7 @@ mod tests {
         assert!(seconds < 43.0 * 60.0, "{}", duration(seconds));
         assert_eq!(quick.len(), 3 * (3 * 3) + 1);
         let mut names: Vec<String> = quick.iter().map(Cell::name).collect();
-        assert_eq!(names[0], "maze1-sdpf-5pct-seed1");
+        assert_eq!(names[0], "maze1-driftless-5pct-seed1");
         names.sort();
         names.dedup();
         assert_eq!(names.len(), quick.len());
@@ -219,7 +218,7 @@ mod tests {
             ..Scope::default()
         };
         let [cell] = &cells(&scope)[..] else { panic!("one cell") };
-        let Experiment { labels, seed, epochs, particles, .. } = cell.experiment;
+        let Experiment { label_fraction: labels, seed, epochs, particles, .. } = cell.experiment;
         assert_eq!((labels, seed, epochs, particles), (0.125, 1, 3, 7));
         assert_eq!(cell.name(), "maze1-lstm-12.5pct-seed1");
         assert!(Scope { settings: vec!["particels=7".into()], ..scope }.cells(&["a".into()]).is_err());
@@ -232,6 +231,6 @@ mod tests {
         assert!(full.iter().all(|cell| cell.experiment.epochs >= 40));
         let scope = Scope { paper: Paper::House, ..Scope::default() };
         let houses = scope.cells(&["house".to_owned()]).unwrap();
-        assert_eq!(houses.len(), 3 * (2 + 4 * 5), "what is not taught has no share of labels");
+        assert_eq!(houses.len(), 3 * (2 + 5 * 5), "what is not taught has no share of labels");
     }
 }

@@ -2,32 +2,24 @@
 
 use crate::usage::{Usage, misused};
 use anyhow::{Context, Result};
-use driftless::config::nearest_name;
+use driftless::config::{nearest_name, renamed_method};
 use driftless::learn::Experiment;
 use std::path::Path;
 
-macro_rules! experiments {
-    ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../../../experiments/", $name, ".toml")))),*]
-    };
-}
+/// Names and texts of the folder `experiments`, part of the program so that it works anywhere.
+const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
 
-/// Names and texts, part of the program so that it works anywhere.
-const BUILT_IN: [(&str, &str); 13] = experiments![
-    "maze-sdpf",
-    "maze-dpf",
-    "maze-lstm",
-    "maze-sdpf-paper",
-    "maze-sdpf-released",
-    "maze-dpf-released",
-    "maze-dpf-jonschkowski",
-    "house-sdpf",
-    "house-dpf",
-    "house-sdpf-paper",
-    "house-lstm",
-    "house-odometry",
-    "house-classical",
+/// Names that mean something else than in version 0.1, and what is called now what they meant.
+const OTHER_MEANING: [(&str, &str); 3] = [
+    ("maze-sdpf", "maze-driftless"),
+    ("maze-dpf", "maze-driftless-supervised"),
+    ("house-sdpf", "house-driftless"),
 ];
+
+/// The names of all that are built in.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name)
+}
 
 /// An experiment by its name, or from a file, with some of its settings replaced.
 ///
@@ -38,6 +30,12 @@ pub fn find(name: &str, settings: &[String]) -> Result<Experiment> {
     Experiment::parse(&text, settings).map_err(|error| Usage(error.to_string()).into())
 }
 
+/// What somebody should know who knows a name from version 0.1.
+pub fn note(name: &str) -> Option<String> {
+    let (_, now) = OTHER_MEANING.iter().find(|(other, _)| *other == name)?;
+    Some(format!("note: what version 0.1 called {name} is now {now}"))
+}
+
 fn text(name: &str) -> Result<String> {
     if let Some((_, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
         return Ok((*text).to_owned());
@@ -45,35 +43,62 @@ fn text(name: &str) -> Result<String> {
     if Path::new(name).exists() {
         return std::fs::read_to_string(name).with_context(|| format!("{name}: cannot read the experiment"));
     }
-    let names = BUILT_IN.map(|(name, _)| name);
-    let advice = nearest_name(name, names).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    if let Some(now) = renamed(name) {
+        misused!("{name} is now called {now}");
+    }
+    let names: Vec<&str> = names().collect();
+    let near = nearest_name(name, names.iter().copied());
+    let advice = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
     misused!("{name}: is neither a built-in experiment nor a file{advice} (built in: {})", names.join(", "))
+}
+
+/// What an experiment of version 0.1 is called now.
+fn renamed(name: &str) -> Option<String> {
+    if name == "house-dpf" {
+        return Some("house-driftless-supervised".to_owned());
+    }
+    let (world, method) = name.split_once('-')?;
+    let now = format!("{world}-{}", renamed_method(method)?);
+    names().any(|name| name == now).then_some(now)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use driftless::learn::{MethodName, PresetName, WorldKind};
+    use driftless::learn::WorldKind;
+    use driftless::methods::{Learns, METHODS};
 
     #[test]
     fn all_that_are_built_in_can_be_read() {
         for (name, text) in BUILT_IN {
             let experiment = find(name, &[]).unwrap();
-            let epochs = match (experiment.world, experiment.preset) {
-                (WorldKind::House, _)
-                    if [MethodName::Odometry, MethodName::Classical].contains(&experiment.method) =>
-                {
-                    1
-                }
-                (WorldKind::House, _) => 12,
-                (WorldKind::Maze, PresetName::Driftless) => 60,
-                (WorldKind::Maze, _) => 299,
+            let method = experiment.method;
+            assert_eq!(*name, format!("{}-{}", experiment.world, method.id), "named by world and method");
+            assert!(experiment.registered().is_some(), "{name}");
+            let epochs = match experiment.world {
+                WorldKind::House if method.learns == Learns::Nothing => 1,
+                WorldKind::House => 12,
+                WorldKind::Maze if method.id.starts_with("driftless") => 60,
+                WorldKind::Maze => 299,
             };
             assert_eq!(experiment.epochs, epochs, "{name}");
             assert!(text.starts_with("# "), "{name} says what it is");
         }
-        let twin = find("maze-dpf", &["seed=7".into()]).unwrap();
-        assert_eq!((twin.method, twin.seed), (MethodName::Dpf, 7));
+        let twin = find("maze-driftless-supervised", &["seed=7".into()]).unwrap();
+        assert_eq!((twin.method.id, twin.seed), ("driftless-supervised", 7));
+    }
+
+    #[test]
+    fn every_method_has_an_experiment_in_each_of_its_worlds() {
+        for (method, world) in METHODS.iter().flat_map(|method| method.worlds().map(move |w| (method, w))) {
+            assert!(names().any(|name| name == format!("{world}-{}", method.id)), "{world}-{}", method.id);
+        }
+    }
+
+    fn wrong(name: &str, settings: &[&str]) -> (bool, String) {
+        let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+        let error = find(name, &settings).unwrap_err();
+        (error.is::<Usage>(), error.to_string())
     }
 
     /// Recipes of others see the odometry that their authors had, which is exact; ours are harder on themselves.
@@ -81,29 +106,59 @@ mod tests {
     fn published_recipes_have_exact_odometry() {
         for (name, _) in BUILT_IN {
             let experiment = find(name, &[]).unwrap();
-            let ours = experiment.world == WorldKind::Maze && experiment.preset == PresetName::Driftless;
+            let ours = experiment.world == WorldKind::Maze && experiment.method.id.starts_with("driftless");
             assert_eq!(experiment.odometry_noise, if ours { 0.1 } else { 0.0 }, "{name}");
         }
     }
 
     #[test]
     fn whose_mistake_it_is() {
-        let wrong = |name: &str, settings: &[&str]| {
-            let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
-            let error = find(name, &settings).unwrap_err();
-            (error.is::<Usage>(), error.to_string())
-        };
         let (usage, words) = wrong("maze-sdfp", &[]);
         assert!(
             usage && words.contains("did you mean `maze-sdpf`?") && words.contains("maze-lstm"),
             "{words}"
         );
-        let (usage, words) = wrong("maze-sdpf", &["lables=1"]);
-        assert!(usage && words.contains("did you mean `labels`?"), "{words}");
+        let (usage, words) = wrong("maze-sdpf", &["lable_fraction=1"]);
+        assert!(usage && words.contains("did you mean `label_fraction`?"), "{words}");
         let file = std::env::temp_dir().join(format!("driftless-experiment-{}.toml", std::process::id()));
         std::fs::write(&file, "seed = 1\nlables = 1\n").unwrap();
         let (usage, words) = wrong(&file.to_string_lossy(), &[]);
         assert!(!usage && words.contains("line 2: unknown field `lables`"), "{words}");
         std::fs::remove_file(file).unwrap();
+    }
+
+    /// Version 0.1 had these names.
+    #[test]
+    fn old_names_answer_with_the_new() {
+        for (old, now) in [
+            ("maze-sdpf-paper", "maze-sdpf"),
+            ("maze-dpf-released", "maze-sdpf-supervised"),
+            ("maze-dpf-jonschkowski", "maze-dpf"),
+            ("house-sdpf-paper", "house-sdpf"),
+            ("house-dpf", "house-driftless-supervised"),
+        ] {
+            assert_eq!(wrong(old, &[]), (true, format!("{old} is now called {now}")));
+        }
+        for (old, now) in [
+            ("labels=0.1", "`labels` is now called `label_fraction`"),
+            ("validation=5", "`validation` is now called `validation_episodes`"),
+            ("batch=5", "`batch` is now called `batch_size`"),
+            ("without=[\"recovery\"]", "`without` is now called `ablation`"),
+            ("odometry-noise=0", "`odometry-noise` is now called `odometry_noise`"),
+            ("house.rate=1e-3", "`rate` is now called `learning_rate`"),
+            ("house.rate-epochs=3", "`rate-epochs` is now called `learning_rate_epochs`"),
+            ("house.sharpness=0.5", "`sharpness` is now called `likelihood_tempering`"),
+            ("house.classical.beam.hit-deviation=1", "`hit-deviation` is now called `hit_deviation`"),
+            ("preset=paper", "the method says it now"),
+            ("method=dpf-jonschkowski", "`dpf-jonschkowski` is now called `dpf`"),
+        ] {
+            let (usage, words) = wrong("maze-driftless", &[old]);
+            assert!(usage && words.contains(now), "{old}: {words}");
+        }
+        assert_eq!(
+            note("maze-sdpf").unwrap(),
+            "note: what version 0.1 called maze-sdpf is now maze-driftless"
+        );
+        assert_eq!(note("maze-lstm"), None);
     }
 }

@@ -6,8 +6,8 @@ use driftless::learn::{Experiment, Gathered};
 /// Says what is learned from what, and warns.
 pub fn introduce(gathered: &Gathered, experiment: &Experiment) {
     let (known, all) = gathered.material.training.labels();
-    let Experiment { method, preset, epochs, seed, .. } = experiment;
-    complain(&format!("{method}, preset {preset}, seed {seed}, epochs: {epochs}"));
+    let Experiment { epochs, seed, .. } = experiment;
+    complain(&format!("{}, seed {seed}, epochs: {epochs}", experiment.label()));
     complain(&format!(
         "  learns from {} trajectories of {} ({}), {} of {} poses known, {}",
         gathered.material.training.len(),

@@ -59,7 +59,7 @@ pub fn read(path: &str) -> Vec<u8> {
 }
 
 /// Settings that make a training take seconds, for recordings of 16 x 16 pixels.
-pub const SMALL: [&str; 4] = ["crop=16", "particles=10", "batch=4", "trajectories=4"];
+pub const SMALL: [&str; 4] = ["crop=16", "particles=10", "batch_size=4", "trajectories=4"];
 
 impl Folder {
     /// Recordings of eight short episodes in small images.

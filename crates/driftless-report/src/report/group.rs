@@ -83,7 +83,7 @@ impl<'a> Comparison<'a> {
             let about = run.about();
             let world = about.map_or(UNKNOWN, |about| about.world.as_str()).to_owned();
             let label = label_of(run, &labels);
-            let share = about.map(|about| about.labels).filter(|share| share.is_finite());
+            let share = about.map(|about| about.label_fraction).filter(|share| share.is_finite());
             // Shares are not negative, so their bits are in the same order as they are.
             let key = (label.clone(), share.map_or(u64::MAX, |share| share.max(0.0).to_bits()));
             let fresh = Group { label, colour: 0, share, runs: vec![] };
@@ -102,12 +102,7 @@ impl<'a> Comparison<'a> {
 
 /// Everything but world, labels and seed that tells evaluations apart, in words.
 fn setting(about: &About) -> Vec<String> {
-    vec![
-        about.preset.clone(),
-        format!("{} particles", about.particles),
-        odometry(about.odometry_noise),
-        about.data.clone(),
-    ]
+    vec![format!("{} particles", about.particles), odometry(about.odometry_noise), about.data.clone()]
 }
 
 /// Which of them is the odometry.
@@ -122,14 +117,14 @@ fn odometry(noise: f64) -> String {
 fn labels<'a>(runs: &[&'a Run]) -> BTreeMap<(&'a str, &'a str), BTreeSet<Vec<String>>> {
     let mut settings: BTreeMap<(&str, &str), BTreeSet<Vec<String>>> = BTreeMap::new();
     for about in runs.iter().filter_map(|run| run.about()) {
-        settings.entry((&about.world, &about.method)).or_default().insert(setting(about));
+        settings.entry((&about.world, &about.label)).or_default().insert(setting(about));
     }
     settings
 }
 
 fn label_of(run: &Run, labels: &BTreeMap<(&str, &str), BTreeSet<Vec<String>>>) -> String {
     let Some(about) = run.about() else { return run.name.clone() };
-    let known = &labels[&(about.world.as_str(), about.method.as_str())];
+    let known = &labels[&(about.world.as_str(), about.label.as_str())];
     let here = || labels.iter().filter(|((world, _), _)| *world == about.world).flat_map(|(_, known)| known);
     let differs = |k: usize| {
         let values: BTreeSet<&String> = match k {
@@ -141,7 +136,7 @@ fn label_of(run: &Run, labels: &BTreeMap<(&str, &str), BTreeSet<Vec<String>>>) -
     let own = setting(about);
     let parts: Vec<String> =
         own.into_iter().enumerate().filter(|(k, _)| differs(*k)).map(|(_, s)| s).collect();
-    let method = if about.method.is_empty() { "unnamed method" } else { &about.method };
+    let method = if about.label.is_empty() { "unnamed method" } else { &about.label };
     if parts.is_empty() { method.into() } else { format!("{method} ({})", parts.join(", ")) }
 }
 
@@ -171,8 +166,8 @@ mod tests {
         Run { name: name.into(), evaluation, ..Run::default() }
     }
 
-    fn about(method: &str, labels: f64, seed: u64) -> About {
-        About { method: method.into(), world: "maze1".into(), labels, seed, ..About::default() }
+    fn about(label: &str, label_fraction: f64, seed: u64) -> About {
+        About { label: label.into(), world: "maze1".into(), label_fraction, seed, ..About::default() }
     }
 
     #[test]

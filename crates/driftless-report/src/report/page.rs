@@ -45,7 +45,7 @@ pub(super) fn html(runs: &[&Run], comparison: &Comparison, chapters: &[Chapter],
 
 fn header(runs: &[&Run], chapters: &[Chapter]) -> String {
     let methods: BTreeSet<&str> =
-        runs.iter().filter_map(|run| run.about()).map(|about| about.method.as_str()).collect();
+        runs.iter().filter_map(|run| run.about()).map(|about| about.label.as_str()).collect();
     let methods: Vec<&str> = methods.into_iter().collect();
     let count = match runs.len() {
         0 => "no runs".to_owned(),

@@ -141,7 +141,6 @@ pub(super) fn runs(runs: &[&Run]) -> Table {
     let columns = [
         "run",
         "method",
-        "preset",
         "world",
         "labels",
         "seed",
@@ -164,10 +163,9 @@ pub(super) fn runs(runs: &[&Run]) -> Table {
         let missing = run.missing();
         table.push(vec![
             Cell::Text(run.name.clone()),
-            text(about.map(|about| about.method.clone())),
-            text(about.map(|about| about.preset.clone())),
+            text(about.map(|about| about.label.clone())),
             text(about.map(|about| about.world.clone())),
-            text(about.map(|about| super::group::percent(about.labels))),
+            text(about.map(|about| super::group::percent(about.label_fraction))),
             text(about.map(|about| about.seed.to_string())),
             text(about.map(|about| about.particles.to_string())),
             text(about.map(|about| about.odometry_noise.to_string())),

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct About {
-    /// The method, as legends show it: "SDPF", "DPF", "LSTM".
+    /// The method, as experiments name it: "sdpf-released".
     pub method: String,
-    /// The preset its settings started from: "paper", "released-code".
-    pub preset: String,
+    /// The method, as legends show it: "SDPF (authors' code)".
+    pub label: String,
     /// The world: "maze1".
     pub world: String,
     /// Share of the training steps whose true pose was known, 0..=1.
-    pub labels: f64,
+    pub label_fraction: f64,
     /// The seed of the training.
     pub seed: u64,
     /// Number of particles during the evaluation; 0 for methods without particles.
@@ -36,11 +36,11 @@ impl About {
 
     /// Checks that all numbers are finite, as JSON cannot hold others.
     pub(super) fn check(&self) -> Result<()> {
-        if self.labels.is_finite() && self.odometry_noise.is_finite() {
+        if self.label_fraction.is_finite() && self.odometry_noise.is_finite() {
             return Ok(());
         }
-        let problem =
-            format!("labels {} and odometry noise {} must be finite", self.labels, self.odometry_noise);
+        let (share, noise) = (self.label_fraction, self.odometry_noise);
+        let problem = format!("label fraction {share} and odometry noise {noise} must be finite");
         Err(Error::new(problem).in_field("about"))
     }
 }
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn unknown_and_missing_fields_are_refused() {
-        let about = About { method: "SDPF".into(), labels: 0.1, seed: u64::MAX, ..About::default() };
+        let about = About { method: "sdpf".into(), label_fraction: 0.1, seed: u64::MAX, ..About::default() };
         let text = serde_json::to_string(&about).unwrap();
         assert_eq!(serde_json::from_str::<About>(&text).unwrap(), about);
         let more = text.replacen('{', "{\"colour\":1,", 1);

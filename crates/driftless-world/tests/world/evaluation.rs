@@ -8,7 +8,14 @@ use driftless_world::{About, Episode, Evaluation, Pose, Track};
 const STEP_SIZES: [f64; 3] = [10.0, 20.0, 0.5];
 
 fn about() -> About {
-    About { method: "SDPF".into(), world: "maze1".into(), labels: 0.1, particles: 100, ..About::default() }
+    About {
+        method: "sdpf".into(),
+        label: "SDPF (paper)".into(),
+        world: "maze1".into(),
+        label_fraction: 0.1,
+        particles: 100,
+        ..About::default()
+    }
 }
 
 /// A robot at the origin, and estimates at these offsets.
@@ -115,9 +122,9 @@ fn mistakes_are_named() {
     let message = |tracks: &[Track]| Evaluation::of(about(), STEP_SIZES, tracks).unwrap_err().to_string();
     assert_eq!(message(&[]), "there is no trajectory to evaluate");
     assert_eq!(message(&[track(&[[0.0; 3]]), track(&[])]), "trajectory 1: has no steps");
-    let unsure = About { labels: f64::NAN, ..about() };
+    let unsure = About { label_fraction: f64::NAN, ..about() };
     let error = Evaluation::of(unsure, STEP_SIZES, &two_tracks()).unwrap_err().to_string();
-    assert!(error.starts_with("field about: labels NaN"), "{error}");
+    assert!(error.starts_with("field about: label fraction NaN"), "{error}");
     let error = Evaluation::of(about(), [10.0, 0.0, 0.5], &two_tracks()).unwrap_err().to_string();
     assert!(error.starts_with("field step sizes: [10.0, 0.0, 0.5] are not"), "{error}");
 }

@@ -86,7 +86,7 @@ impl<'a> Localiser<'a> {
         };
         let filter = Filter {
             resample_below: settings.resample_below,
-            tempering: Tempering::constant(settings.sharpness as f32),
+            tempering: Tempering::constant(settings.likelihood_tempering as f32),
             ..Filter::bootstrap(start.len())
         };
         let (state, workspace) = (FilterState::new(Belief::new(particles)), Workspace::new(Space::SE2));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// How to localise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(default, deny_unknown_fields)]
 pub struct ClassicalSettings {
     /// What depth images mean.
     pub camera: CameraSettings,
@@ -20,7 +20,7 @@ pub struct ClassicalSettings {
     pub beams: usize,
     /// What a scan's log-likelihood is multiplied by, above 0 and at most 1. Beams err together: half of
     /// them hit the same cupboard.
-    pub sharpness: f64,
+    pub likelihood_tempering: f64,
     /// Standard deviation of a particle's own motion a step, along x and along y, in metres.
     pub position_noise: f64,
     /// The same of its heading, in degrees.
@@ -39,7 +39,7 @@ impl Default for ClassicalSettings {
             likelihood_field: FieldSettings::default(),
             beam: BeamSettings::default(),
             beams: 14,
-            sharpness: 0.2,
+            likelihood_tempering: 0.2,
             position_noise: 0.04,
             heading_noise: 5.0,
             odometry_noise: 0.0,
@@ -61,7 +61,7 @@ pub enum ModelName {
 
 /// What the pixels of depth images mean. Pixels are square, depth is along the optical axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(default, deny_unknown_fields)]
 pub struct CameraSettings {
     /// Vertical, in degrees; 60 in House3D.
     pub field_of_view: f64,
@@ -81,7 +81,7 @@ impl Default for CameraSettings {
 
 /// Numbers of the likelihood field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(default, deny_unknown_fields)]
 pub struct FieldSettings {
     /// Standard deviation of a beam's end from the wall it hit, in metres.
     pub hit_deviation: f64,
@@ -97,7 +97,7 @@ impl Default for FieldSettings {
 
 /// Numbers of the beam model. The four shares need not sum to 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(default, deny_unknown_fields)]
 pub struct BeamSettings {
     /// Share of beams that meet the wall they should.
     pub hit: f64,
@@ -134,8 +134,8 @@ impl BeamSettings {
             check(key, share, (0.0..=1e6).contains(&share), "at least 0")?;
         }
         positive("hit", self.hit)?;
-        length("hit-deviation", self.hit_deviation)?;
-        positive("short-rate", self.short_rate)
+        length("hit_deviation", self.hit_deviation)?;
+        positive("short_rate", self.short_rate)
     }
 }
 
@@ -149,30 +149,35 @@ impl ClassicalSettings {
     pub fn check(&self) -> Result<()> {
         self.camera.check().map_err(|error| error.under("camera"))?;
         let field = &self.likelihood_field;
-        length("hit-deviation", field.hit_deviation)
+        length("hit_deviation", field.hit_deviation)
             .and_then(|()| check("random", field.random, (0.0..1.0).contains(&field.random), "in [0, 1)"))
-            .map_err(|error| error.under("likelihood-field"))?;
+            .map_err(|error| error.under("likelihood_field"))?;
         self.beam.check().map_err(|error| error.under("beam"))?;
         check("beams", self.beams, self.beams > 0, "at least 1")?;
-        check("sharpness", self.sharpness, self.sharpness > 0.0 && self.sharpness <= 1.0, "in (0, 1]")?;
+        check(
+            "likelihood_tempering",
+            self.likelihood_tempering,
+            self.likelihood_tempering > 0.0 && self.likelihood_tempering <= 1.0,
+            "in (0, 1]",
+        )?;
         let noises = [
-            ("position-noise", self.position_noise),
-            ("heading-noise", self.heading_noise),
-            ("odometry-noise", self.odometry_noise),
+            ("position_noise", self.position_noise),
+            ("heading_noise", self.heading_noise),
+            ("odometry_noise", self.odometry_noise),
         ];
         for (key, noise) in noises {
             check(key, noise, (0.0..=1e3).contains(&noise), "from 0 to 1000")?;
         }
-        check("resample-below", self.resample_below, (0.0..=1.0).contains(&self.resample_below), "in [0, 1]")
+        check("resample_below", self.resample_below, (0.0..=1.0).contains(&self.resample_below), "in [0, 1]")
     }
 }
 
 impl CameraSettings {
     fn check(&self) -> Result<()> {
         let view = self.field_of_view;
-        check("field-of-view", view, (1.0..=170.0).contains(&view), "from 1 to 170 degrees")?;
-        length("depth-unit", self.depth_unit)?;
-        check("depth-offset", self.depth_offset, self.depth_offset.abs() <= 1e3, "from -1000 to 1000")?;
+        check("field_of_view", view, (1.0..=170.0).contains(&view), "from 1 to 170 degrees")?;
+        length("depth_unit", self.depth_unit)?;
+        check("depth_offset", self.depth_offset, self.depth_offset.abs() <= 1e3, "from -1000 to 1000")?;
         length("farthest", self.farthest)
     }
 }
@@ -185,7 +190,7 @@ mod tests {
     #[test]
     fn texts_give_settings_and_back() {
         let text =
-            "beams = 28\nmodel = 'likelihood-field'\n[camera]\ndepth-unit = 0.001\n[beam]\nshort = 0.3";
+            "beams = 28\nmodel = 'likelihood-field'\n[camera]\ndepth_unit = 0.001\n[beam]\nshort = 0.3";
         let settings: ClassicalSettings = parse(text).unwrap();
         let expected = ClassicalSettings {
             beams: 28,
@@ -205,20 +210,20 @@ mod tests {
     fn numbers_out_of_range_are_named() {
         for (text, key) in [
             ("beams = 0", "beams"),
-            ("sharpness = 0.0", "sharpness"),
-            ("sharpness = nan", "sharpness"),
-            ("heading-noise = -1.0", "heading-noise"),
-            ("resample-below = 1.5", "resample-below"),
-            ("camera.field-of-view = 180.0", "camera.field-of-view"),
-            ("camera.depth-unit = 0.0", "camera.depth-unit"),
-            ("camera.depth-offset = inf", "camera.depth-offset"),
+            ("likelihood_tempering = 0.0", "likelihood_tempering"),
+            ("likelihood_tempering = nan", "likelihood_tempering"),
+            ("heading_noise = -1.0", "heading_noise"),
+            ("resample_below = 1.5", "resample_below"),
+            ("camera.field_of_view = 180.0", "camera.field_of_view"),
+            ("camera.depth_unit = 0.0", "camera.depth_unit"),
+            ("camera.depth_offset = inf", "camera.depth_offset"),
             ("camera.farthest = inf", "camera.farthest"),
-            ("likelihood-field.random = 1.0", "likelihood-field.random"),
-            ("likelihood-field.hit-deviation = 0.0", "likelihood-field.hit-deviation"),
+            ("likelihood_field.random = 1.0", "likelihood_field.random"),
+            ("likelihood_field.hit_deviation = 0.0", "likelihood_field.hit_deviation"),
             ("beam.hit = 0.0", "beam.hit"),
             ("beam.short = -0.1", "beam.short"),
             ("beam.random = nan", "beam.random"),
-            ("beam.short-rate = 0.0", "beam.short-rate"),
+            ("beam.short_rate = 0.0", "beam.short_rate"),
         ] {
             let error = parse::<ClassicalSettings>(text).unwrap().check().unwrap_err().to_string();
             assert!(error.starts_with(&format!("{key}: must be")), "{text}: {error}");

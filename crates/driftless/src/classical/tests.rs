@@ -141,7 +141,7 @@ fn spread_around(truth: Pose, count: usize, random: &mut Random) -> Vec<Pose> {
 }
 
 fn settings(model: ModelName) -> ClassicalSettings {
-    let text = "beams = 16\nsharpness = 0.3\nlikelihood-field.hit-deviation = 0.1\nbeam.hit-deviation = 0.1";
+    let text = "beams = 16\nlikelihood_tempering = 0.3\nlikelihood_field.hit_deviation = 0.1\nbeam.hit_deviation = 0.1";
     ClassicalSettings { model, ..parse(text).unwrap() }
 }
 
@@ -198,8 +198,8 @@ fn the_same_seed_gives_the_same_track_and_beliefs_explain_it() {
 #[test]
 fn dead_scans_and_empty_maps_give_numbers() {
     let hall = hall();
-    let text = "likelihood-field = { hit-deviation = 0.001, random = 0.0 }\n\
-                beam = { hit-deviation = 0.001, short = 0.0, beyond = 0.0, random = 0.0 }";
+    let text = "likelihood_field = { hit_deviation = 0.001, random = 0.0 }\n\
+                beam = { hit_deviation = 0.001, short = 0.0, beyond = 0.0, random = 0.0 }";
     let strict: ClassicalSettings = parse(text).unwrap();
     let nowhere = maps_of(400, 300, |_, _| false);
     let solid = maps_of(400, 300, |_, _| true);

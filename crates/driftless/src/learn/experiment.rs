@@ -1,72 +1,19 @@
 //! An experiment: which method learns what, from how many labels.
 
 mod house;
+mod method_name;
 
 pub use house::{
     HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, SeenImages, SeenMaps, ViewGeometry,
 };
+pub use method_name::MethodName;
 
-use super::Piece;
+use super::Ablation;
 use crate::config;
 use crate::error::{Error, Result};
+use crate::methods::{Registered, methods_in};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-
-/// Who learns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MethodName {
-    /// The semi-supervised filter.
-    Sdpf,
-    /// Its supervised twin: the same filter and networks, taught by labels alone.
-    Dpf,
-    /// The original of Jonschkowski, Rastogi & Brock, with its likelihood network, action sampler,
-    /// proposer and staged training.
-    DpfJonschkowski,
-    /// A recurrent network without a filter.
-    Lstm,
-    /// Odometry alone, from where the robot starts; in houses. Nothing is learned.
-    Odometry,
-    /// Monte-Carlo localisation by depth images, as deployed today; in houses. Nothing is learned.
-    Classical,
-}
-
-/// Whose choices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PresetName {
-    /// The best we know.
-    Driftless,
-    /// As the paper states it.
-    Paper,
-    /// As the authors' code computes it.
-    ReleasedCode,
-}
-
-/// As reports and legends show it.
-impl fmt::Display for MethodName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Sdpf => "SDPF",
-            Self::Dpf => "DPF",
-            Self::DpfJonschkowski => "DPF (Jonschkowski)",
-            Self::Lstm => "LSTM",
-            Self::Odometry => "odometry",
-            Self::Classical => "classical",
-        })
-    }
-}
-
-/// As it is written in experiments.
-impl fmt::Display for PresetName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Driftless => "driftless",
-            Self::Paper => "paper",
-            Self::ReleasedCode => "released-code",
-        })
-    }
-}
 
 /// Where robots are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,26 +26,34 @@ pub enum WorldKind {
     House,
 }
 
+/// As it is written in experiments.
+impl fmt::Display for WorldKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Maze => "maze",
+            Self::House => "house",
+        })
+    }
+}
+
 /// Everything that names a run, but its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[serde(deny_unknown_fields, default)]
 pub struct Experiment {
     /// Who learns.
     pub method: MethodName,
-    /// Whose choices.
-    pub preset: PresetName,
     /// Share of the steps whose pose is known.
-    pub labels: f64,
+    pub label_fraction: f64,
     /// Episodes to learn from, the first of the file; others may serve for validation.
     pub trajectories: usize,
     /// Most episodes to validate with after each epoch.
-    pub validation: usize,
+    pub validation_episodes: usize,
     /// Particles in training and validation.
     pub particles: usize,
     /// Passes over the training episodes.
     pub epochs: u64,
     /// Episodes in an update.
-    pub batch: usize,
+    pub batch_size: usize,
     /// Names all random numbers, and which poses are known.
     pub seed: u64,
     /// Standard deviation of the factor by which odometry is multiplied.
@@ -107,9 +62,9 @@ pub struct Experiment {
     pub pixel_noise: f64,
     /// Side of the part cut out of each image: anywhere in training, in the middle otherwise.
     pub crop: usize,
-    /// What is left out of the preset `driftless`.
+    /// What is left out of the method `driftless` in mazes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub without: Vec<Piece>,
+    pub ablation: Vec<Ablation>,
     /// Whether kernels by hand take the place of tensors where there are some: faster, the same but for rounding.
     #[serde(skip_serializing_if = "is_true")]
     pub kernels: bool,
@@ -134,19 +89,18 @@ impl Default for Experiment {
     /// The paper's maze experiment, with ten per cent of noise on odometry.
     fn default() -> Self {
         Self {
-            method: MethodName::Sdpf,
-            preset: PresetName::Driftless,
-            labels: 0.1,
+            method: MethodName::default(),
+            label_fraction: 0.1,
             trajectories: 100,
-            validation: 50,
+            validation_episodes: 50,
             particles: 100,
             epochs: 100,
-            batch: 32,
+            batch_size: 32,
             seed: 1,
             odometry_noise: 0.1,
             pixel_noise: 20.0,
             crop: 24,
-            without: Vec::new(),
+            ablation: Vec::new(),
             kernels: true,
             world: WorldKind::Maze,
             house: HouseSettings::default(),
@@ -158,11 +112,14 @@ impl Experiment {
     /// Understands a text in TOML with some settings replaced, each `key=value`; words need no quotes.
     ///
     /// ```
-    /// use driftless::learn::{Experiment, MethodName};
-    /// let experiment = Experiment::parse("method = 'dpf'", &["labels=0.25".into(), "method=lstm".into()])?;
-    /// assert_eq!((experiment.method, experiment.labels), (MethodName::Lstm, 0.25));
-    /// let error = Experiment::parse("", &["lables=1".into()]).unwrap_err();
-    /// assert!(error.to_string().contains("did you mean `labels`?"));
+    /// use driftless::learn::Experiment;
+    /// let settings = ["label_fraction=0.25".into(), "method=lstm".into()];
+    /// let experiment = Experiment::parse("method = 'dpf'", &settings)?;
+    /// assert_eq!((experiment.method.id, experiment.label_fraction), ("lstm", 0.25));
+    /// let error = Experiment::parse("", &["epohcs=1".into()]).unwrap_err();
+    /// assert!(error.to_string().contains("did you mean `epochs`?"));
+    /// let error = Experiment::parse("labels = 0.25", &[]).unwrap_err();
+    /// assert!(error.to_string().contains("`labels` is now called `label_fraction`"));
     /// # Ok::<(), driftless::Error>(())
     /// ```
     pub fn parse(text: &str, replaced: &[String]) -> Result<Self> {
@@ -177,11 +134,21 @@ impl Experiment {
         Ok(experiment)
     }
 
+    /// The line of the registry that its method has in its world, if it works there.
+    pub fn registered(&self) -> Option<&'static Registered> {
+        methods_in(self.world).find(|method| method.id == self.method.id)
+    }
+
+    /// What tables and legends call its method.
+    pub fn label(&self) -> &'static str {
+        self.registered().map_or(self.method.id, |method| method.label)
+    }
+
     /// Particles that epochs are validated with.
     ///
     /// ```
     /// # use driftless::learn::Experiment;
-    /// let text = "particles = 30\n[house]\nvalidation-particles = 100";
+    /// let text = "particles = 30\n[house]\nvalidation_particles = 100";
     /// let in_house = Experiment::parse(text, &["world=house".into()])?;
     /// assert_eq!(in_house.validation_particles(), 100);
     /// assert_eq!(Experiment::parse(text, &[])?.validation_particles(), 30);
@@ -194,23 +161,24 @@ impl Experiment {
 
     /// Fails if a setting is out of its range.
     pub fn check(&self) -> Result<()> {
-        let share = (0.0..=1.0).contains(&self.labels);
-        config::check("labels", self.labels, share, "a share from 0 to 1")?;
-        if self.preset != PresetName::Driftless && !self.without.is_empty() {
-            return Err(Error::setting("without", "is for the preset driftless: others have no such pieces"));
+        let share = (0.0..=1.0).contains(&self.label_fraction);
+        config::check("label_fraction", self.label_fraction, share, "a share from 0 to 1")?;
+        let has_parts = self.world == WorldKind::Maze && self.method.id.starts_with("driftless");
+        if !has_parts && !self.ablation.is_empty() {
+            return Err(Error::setting("ablation", "is for driftless in mazes: others have no such parts"));
         }
         let counts = [
             ("trajectories", self.trajectories),
             ("particles", self.particles),
             ("epochs", self.epochs as usize),
-            ("batch", self.batch),
+            ("batch_size", self.batch_size),
             ("crop", self.crop),
         ];
         for (key, count) in counts {
             config::check(key, count, count > 0, "at least 1")?;
         }
         self.house.check()?;
-        for (key, noise) in [("odometry-noise", self.odometry_noise), ("pixel-noise", self.pixel_noise)] {
+        for (key, noise) in [("odometry_noise", self.odometry_noise), ("pixel_noise", self.pixel_noise)] {
             config::check(key, noise, noise.is_finite() && noise >= 0.0, "0 or more, and finite")?;
         }
         Ok(())

@@ -36,7 +36,7 @@ pub struct Files {
 ///
 /// // A text as in a file of experiments, and settings as on the command line.
 /// let settings = ["epochs=1", "trajectories=3", "crop=16", "batch=2", "particles=10"].map(String::from);
-/// let experiment = Experiment::parse("method = 'dpf'\npreset = 'released-code'", &settings)?;
+/// let experiment = Experiment::parse("method = 'sdpf-supervised'", &settings)?;
 /// let files = Files { train: walks, steps: Some(12), ..Files::default() };
 /// let Gathered { material, data, .. } = Gathered::read(&experiment, &files)?;
 /// let run = RunFolder::create(folder.join("run"))?;
@@ -81,12 +81,12 @@ impl Gathered {
         let [height, width, _] = data.image;
         unseen.check(Some(data.steps), [height, width], &format!("{} has some", files.train.display()))?;
         let first = if files.valid.is_some() { 0 } else { count };
-        let validated = first..unseen.len().min(first + experiment.validation);
+        let validated = first..unseen.len().min(first + experiment.validation_episodes);
         let validation = validated.map(|index| unseen.get(index)).collect::<Result<Vec<_>>>()?;
         if validation.is_empty() {
             warnings.push("no validation: the last weights are kept".to_owned());
         }
-        let budget = LabelBudget::new(experiment.labels, experiment.seed)?;
+        let budget = LabelBudget::new(experiment.label_fraction, experiment.seed)?;
         let training = TrainingSet::new(Box::new(recordings), 0..count, budget)?;
         if training.labels().0 == 0 {
             warnings.push(

@@ -19,7 +19,7 @@ mod tracks;
 pub use teaching::Teaching;
 
 use crate::error::{Error, Result};
-use crate::learn::{EpochReport, Experiment, Method, Piece, Scales, Tracking, TrainingSet};
+use crate::learn::{Ablation, EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
 use crate::online::UnderWay;
 use crate::optimise::{Adam, Optimiser, Rule, Schedule};
 use crate::parameters::Named;
@@ -60,12 +60,12 @@ const BETWEEN_PLACES: f64 = 0.4;
 /// A belief within so many times the standard deviation of a found robot is around one place.
 const ONE_PLACE: f64 = 2.0;
 
-/// The `driftless` preset.
+/// The methods `driftless` and `driftless-supervised` in mazes.
 ///
 /// Trajectories without any known pose are not learned from.
 pub struct AnchoredEm {
     teaching: Teaching,
-    without: Vec<Piece>,
+    ablation: Vec<Ablation>,
     matcher: Matcher,
     optimiser: Optimiser,
     scales: Scales,
@@ -84,22 +84,22 @@ pub struct AnchoredEm {
 impl AnchoredEm {
     /// A network with first weights, for data of these scales.
     pub fn new(experiment: &Experiment, scales: &Scales, teaching: Teaching) -> Result<Self> {
-        if experiment.labels <= 0.0 {
+        if experiment.label_fraction <= 0.0 {
             let problem = "must be above 0: learning between labels needs some \
-                           (sdpf with the presets paper and released-code needs none)";
-            return Err(Error::setting("labels", problem));
+                           (the methods sdpf and sdpf-released need none)";
+            return Err(Error::setting("label_fraction", problem));
         }
         let schedule = Schedule::Cosine { updates: experiment.epochs * UPDATES, least: LEAST_RATE };
         Ok(Self {
             teaching,
-            without: experiment.without.clone(),
+            ablation: experiment.ablation.clone(),
             matcher: sensor::matcher(scales, weights_seed(experiment.seed), &Device::flex()),
             optimiser: Optimiser::new(Rule::Adam(Adam::default()), RATE).with_schedule(schedule),
             scales: scales.clone(),
             epochs: experiment.epochs,
             particles: experiment.particles,
             seed: experiment.seed,
-            temper: if experiment.without.contains(&Piece::Calibration) { 1.0 } else { FIRST_TEMPER },
+            temper: if experiment.ablation.contains(&Ablation::Calibration) { 1.0 } else { FIRST_TEMPER },
             noise: noise::first_noise(scales.step_size),
             drawn: Vec::new(),
             effective_sample_size: 0.0,
@@ -107,8 +107,8 @@ impl AnchoredEm {
         })
     }
 
-    fn has(&self, piece: Piece) -> bool {
-        !self.without.contains(&piece)
+    fn has(&self, part: Ablation) -> bool {
+        !self.ablation.contains(&part)
     }
 
     fn bounds(&self) -> [[f64; 2]; 2] {
@@ -140,7 +140,7 @@ impl AnchoredEm {
 
     /// The filter of an episode whose random numbers are these.
     fn tracker(&self, sensor: &ImageSensor, particles: usize, temper: f64, draws: Stream) -> Tracker {
-        let looks_first = self.has(Piece::GlobalStart);
+        let looks_first = self.has(Ablation::GlobalStart);
         let most = if looks_first { sensor.map_size() / POSES_FOR_A_PARTICLE } else { 0 };
         let found = FOUND * self.scales.step_size[0];
         let filter = Filter {
@@ -150,7 +150,7 @@ impl AnchoredEm {
                 far: (BETWEEN_PLACES * temper) as f32,
                 one_place: ONE_PLACE * found,
             },
-            recovery: self.has(Piece::Recovery).then_some(RECOVERY),
+            recovery: self.has(Ablation::Recovery).then_some(RECOVERY),
             ..Filter::bootstrap(particles)
         };
         Tracker::new(filter, self.odometry(), looks_first, draws)
@@ -173,22 +173,15 @@ fn action(rows: &Rows, t: usize) -> Option<[f32; 3]> {
 }
 
 impl Method for AnchoredEm {
-    fn name(&self) -> &'static str {
-        match self.teaching {
-            Teaching::BetweenLabels => "sdpf",
-            Teaching::LabelsAlone => "dpf",
-        }
-    }
-
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
         self.prepare(epoch, lessons)?;
-        let fresh = teaching::load(lessons, if self.has(Piece::FreshImages) { epoch } else { 0 })?;
+        let fresh = teaching::load(lessons, if self.has(Ablation::FreshImages) { epoch } else { 0 })?;
         self.assign(epoch, &fresh)?;
         let mut report = self.update(epoch, &fresh)?;
         report.effective_sample_size =
             (self.teaching == Teaching::BetweenLabels).then_some(self.effective_sample_size);
         let due = epoch.is_multiple_of(ROUND) || epoch == self.epochs;
-        if due && self.has(Piece::Calibration) {
+        if due && self.has(Ablation::Calibration) {
             self.calibrate(epoch, &fresh)?;
         }
         Ok(report)

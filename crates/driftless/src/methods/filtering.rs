@@ -166,7 +166,6 @@ pub(super) struct Believed {
 
 /// A filter taught by batches of whole trajectories.
 pub(super) struct FilterMethod<M: Model> {
-    name: &'static str,
     experiment: Experiment,
     course: Course<M>,
     make: Make<M>,
@@ -175,9 +174,9 @@ pub(super) struct FilterMethod<M: Model> {
 }
 
 impl<M: Model> FilterMethod<M> {
-    pub(super) fn new(name: &'static str, experiment: &Experiment, course: Course<M>, make: Make<M>) -> Self {
+    pub(super) fn new(experiment: &Experiment, course: Course<M>, make: Make<M>) -> Self {
         let learner = Learner::new(make(&Device::flex().autodiff()));
-        Self { name, experiment: experiment.clone(), course, make, learner, by_hand: None }
+        Self { experiment: experiment.clone(), course, make, learner, by_hand: None }
     }
 
     /// Taught without tensors where that is possible.
@@ -196,14 +195,10 @@ impl<M: Model + Send> Method for FilterMethod<M>
 where
     M::Measurement: Measurement<Observations = Tensor<5>>,
 {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
         let (lessons, seed) = (fixed_lessons(lessons)?, epoch_seed(self.experiment.seed, epoch));
         let mut tally = Tally::default();
-        for (update, numbers) in batches(seed, lessons.len(), self.experiment.batch).iter().enumerate() {
+        for (update, numbers) in batches(seed, lessons.len(), self.experiment.batch_size).iter().enumerate() {
             let chosen: Vec<Lesson> = numbers.iter().map(|&number| lessons[number].clone()).collect();
             let (particles, seed) = (self.experiment.particles, update_seed(seed, update));
             if let Some(found) = self.loss_by_hand(&chosen, seed)? {

@@ -20,9 +20,7 @@ mod walk;
 use super::recorder::Recorder;
 use super::updates::{Figures, Tally, epoch_seed, update_seed};
 use crate::error::{Error, Result};
-use crate::learn::{
-    EpochReport, Experiment, HouseSettings, Method, PresetName, Scales, Tracking, TrainingSet,
-};
+use crate::learn::{EpochReport, Experiment, HouseSettings, Method, Scales, Tracking, TrainingSet};
 use crate::optimise::{Optimiser, RmsProp, Rule};
 use crate::parameters::Named;
 use crate::weights::{self, pfnet_checkpoint};
@@ -43,9 +41,25 @@ use walk::Walk;
 /// What the optimiser's numbers are called among a method's memory.
 const PREFIX: &str = "optimiser.";
 
-/// PF-net's filter: SDPF if it learns from all steps, its supervised twin if from known poses alone.
+/// How PF-net's filter is trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Training {
+    /// Near known poses, by the density at labels that odometry carries on: the method `driftless`.
+    Driftless,
+    /// The same at the labelled steps alone: `driftless-supervised`.
+    DriftlessSupervised,
+    /// Along whole walks, by the squared error of the mean and the pseudo-likelihood: `sdpf`.
+    Sdpf,
+    /// Along whole walks, by the squared error alone, particles moved without noise: `pfnet`.
+    Pfnet,
+}
+
+/// PF-net's filter, however it is trained.
 pub struct PfnetFilter {
+    training: Training,
     experiment: Experiment,
+    /// The settings as training uses them.
+    in_training: HouseSettings,
     scales: Scales,
     network: Network,
     optimiser: Optimiser,
@@ -54,7 +68,7 @@ pub struct PfnetFilter {
 
 impl PfnetFilter {
     /// Not taught yet. Fails if there are weights to begin with that do not fit.
-    pub fn new(experiment: &Experiment, scales: &Scales) -> Result<Self> {
+    pub fn new(experiment: &Experiment, scales: &Scales, training: Training) -> Result<Self> {
         let settings = &experiment.house;
         let [image_channels, _, _] = scales.pixels.shape();
         let plan = PfnetPlan { map_channels: settings.map_mode().channels(), image_channels };
@@ -64,36 +78,42 @@ impl PfnetFilter {
             network.set(&imported.or_else(|_| weights::read(&settings.weights, weights::WEIGHTS))?)?;
         }
         let optimiser = fresh(settings);
+        let mut in_training = settings.clone();
+        if training == Training::Pfnet {
+            (in_training.noise_metres, in_training.noise_degrees) = (0.0, 0.0);
+        }
         let (experiment, scales) = (experiment.clone(), scales.clone());
-        Ok(Self { experiment, scales, network, optimiser, pool: Pool::default() })
+        Ok(Self { training, experiment, in_training, scales, network, optimiser, pool: Pool::default() })
     }
 
     fn settings(&self) -> &HouseSettings {
         &self.experiment.house
     }
+
+    /// Whether blocks begin near known poses; otherwise beliefs are carried along whole walks.
+    fn is_near_labels(&self) -> bool {
+        matches!(self.training, Training::Driftless | Training::DriftlessSupervised)
+    }
 }
 
 fn fresh(settings: &HouseSettings) -> Optimiser {
     let rule = RmsProp { decay: settings.decay.min(1.0 - 1e-9), ..RmsProp::default() };
-    Optimiser::new(Rule::RmsProp(rule), settings.rate)
+    Optimiser::new(Rule::RmsProp(rule), settings.learning_rate)
 }
 
 impl Method for PfnetFilter {
-    fn name(&self) -> &'static str {
-        "pfnet"
-    }
-
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
-        self.optimiser.set_rate(self.settings().rate_of(epoch));
+        self.optimiser.set_rate(self.settings().learning_rate_of(epoch));
         let seed = epoch_seed(self.experiment.seed, epoch);
         let mut tally = Tally::default();
-        for (number, batch) in batches(seed, lessons.len(), self.experiment.batch)?.iter().enumerate() {
+        for (number, batch) in batches(seed, lessons.len(), self.experiment.batch_size)?.iter().enumerate() {
             let lessons = lessons.lessons(batch, epoch)?;
             let walks = lessons.par_iter().map(|lesson| Walk::new(lesson, self.settings()));
             let (walks, seed) = (walks.collect::<Result<Vec<_>>>()?, update_seed(seed, number));
-            match self.experiment.preset {
-                PresetName::Driftless => self.teach_near_labels(&walks, seed, &mut tally)?,
-                PresetName::Paper | PresetName::ReleasedCode => self.teach_along(&walks, seed, &mut tally)?,
+            if self.is_near_labels() {
+                self.teach_near_labels(&walks, seed, &mut tally)?;
+            } else {
+                self.teach_along(&walks, seed, &mut tally)?;
             }
         }
         Ok(tally.report())

@@ -27,7 +27,6 @@
 //!   all steps times the share of labels. A shortest trajectory below 20 steps sets the length of all.
 //! - Encoder dropout is on in all stages that see images.
 //!
-//! Presets do not matter to this method.
 
 mod examples;
 mod losses;
@@ -64,7 +63,7 @@ const BANDWIDTH: f64 = 0.2;
 /// σ of the density of moved particles, in step sizes.
 const MOTION_BANDWIDTH: f64 = 0.01;
 
-/// The method `dpf-jonschkowski`.
+/// The method `dpf`.
 pub struct Jonschkowski {
     experiment: Experiment,
     scales: Scales,
@@ -88,7 +87,7 @@ impl Jonschkowski {
 
     /// The loss of one update, `[1]`, and its figures; `seed` names everything random.
     fn loss(&self, stage: Stage, examples: &Examples, seed: u64) -> Result<(Tensor<1>, Figures)> {
-        let Experiment { batch: count, particles, .. } = self.experiment;
+        let Experiment { batch_size: count, particles, .. } = self.experiment;
         let mut random = Random::new(seed);
         let chosen = match stage {
             Stage::Motion => examples.pairs(count, &mut random)?,
@@ -127,15 +126,11 @@ impl Jonschkowski {
 }
 
 fn density(bandwidth: f64, experiment: &Experiment, scales: &Scales) -> KernelDensity {
-    let over = LabelMean::Share(experiment.labels);
+    let over = LabelMean::Share(experiment.label_fraction);
     KernelDensity { scale: scales.step_size.to_vec(), bandwidth, over }
 }
 
 impl Method for Jonschkowski {
-    fn name(&self) -> &'static str {
-        "dpf-jonschkowski"
-    }
-
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
         let examples = Examples::new(fixed_lessons(lessons)?)?;
         let stage = Stage::of(epoch, self.experiment.epochs, examples.has_pairs());

@@ -41,7 +41,7 @@ impl LstmMethod {
 
     /// One update: on the kernels if the experiment wants them and they can, by tensors else.
     fn update(&mut self, batch: &Batch<Tensor<5>>, seed: u64) -> (f64, Report) {
-        let (phase, share) = (Phase::Training { seed }, LabelMean::Share(self.experiment.labels));
+        let (phase, share) = (Phase::Training { seed }, LabelMean::Share(self.experiment.label_fraction));
         let model = self.learner.model();
         if self.experiment.kernels
             && let Some((loss, gradients)) = model.loss_by_kernels(batch, share, phase, &mut self.room)
@@ -67,15 +67,11 @@ fn network(seed: u64, scales: &Scales, device: &Device) -> RecurrentBaseline<Ima
 }
 
 impl Method for LstmMethod {
-    fn name(&self) -> &'static str {
-        "lstm"
-    }
-
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
         let (lessons, seed) = (fixed_lessons(lessons)?, epoch_seed(self.experiment.seed, epoch));
         let device = Device::flex().autodiff();
         let mut tally = Tally::default();
-        for (update, numbers) in batches(seed, lessons.len(), self.experiment.batch).iter().enumerate() {
+        for (update, numbers) in batches(seed, lessons.len(), self.experiment.batch_size).iter().enumerate() {
             let chosen: Vec<Lesson> = numbers.iter().map(|&number| lessons[number].clone()).collect();
             let batch = Batch::of_images(&chosen, &self.scales.pixels, &device, DType::F32)?;
             let (loss, report) = self.update(&batch, update_seed(seed, update));

@@ -3,7 +3,7 @@
 use super::filtering::{Course, FilterMethod};
 use crate::batch::LabelMean;
 use crate::filter::Filter;
-use crate::learn::{Experiment, Method, MethodName, PresetName, Scales};
+use crate::learn::{Experiment, Method, Scales};
 use crate::model::{
     ActionTransformer, ActionTransformerConfig, FeatureMatch, GaussianMotion, GivenOdometry, Model,
     StateSpace,
@@ -32,6 +32,17 @@ pub const PROCESS_NOISE: [f64; 3] = [20.0, 20.0, 0.5];
 const BANDWIDTH: f64 = 0.2;
 /// Steps in a block, L; a shorter sequence is one block.
 pub const BLOCK: usize = 20;
+
+/// Whose SDPF it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// As the paper states it: the method `sdpf`.
+    Paper,
+    /// As the authors' code computes it: `sdpf-released`.
+    Released,
+    /// What the authors' code calls DPF, the loss at labels alone: `sdpf-supervised`.
+    Supervised,
+}
 
 /// What the paper and the authors' code decide differently, besides the pseudo-likelihood, whose choices
 /// are [`PseudoLikelihood::paper`] and [`PseudoLikelihood::released`].
@@ -78,18 +89,16 @@ impl Choices {
         reconstruction: 200.0,
     };
 
-    /// The choices of an experiment. The supervised twin has the loss at labels alone. The code does the
-    /// same where all steps are labelled; without the autoencoder it weights that loss by 1. Where none
-    /// is, there is no such loss.
-    pub fn of(experiment: &Experiment) -> Self {
-        let released = experiment.preset == PresetName::ReleasedCode;
-        let choices = if released { Self::RELEASED } else { Self::PAPER };
-        let labels = if experiment.labels > 0.0 { choices.labels } else { 0.0 };
-        if experiment.method == MethodName::Dpf || released && experiment.labels >= 1.0 {
-            let labels = if released { 1.0 } else { labels };
-            return Self { labels, paths: 0.0, reconstruction: 0.0, ..choices };
+    /// The choices of a variant for an experiment. Without labels there is no loss at labels. The code has that
+    /// loss alone where all steps are labelled, as its supervised variant always has; without the autoencoder it
+    /// weights it by 1.
+    pub fn of(variant: Variant, experiment: &Experiment) -> Self {
+        let choices = if variant == Variant::Paper { Self::PAPER } else { Self::RELEASED };
+        let all = variant == Variant::Released && experiment.label_fraction >= 1.0;
+        if variant == Variant::Supervised || all {
+            return Self { labels: 1.0, paths: 0.0, reconstruction: 0.0, ..choices };
         }
-        Self { labels, ..choices }
+        Self { labels: if experiment.label_fraction > 0.0 { choices.labels } else { 0.0 }, ..choices }
     }
 
     /// How and when particles are drawn anew, and where gradients end.
@@ -109,7 +118,7 @@ impl Choices {
         let mut parts: Vec<(f64, Box<dyn Objective<M>>)> = Vec::new();
         let scale = scales.step_size.to_vec();
         if self.labels > 0.0 && self.kernel_density {
-            let over = LabelMean::Share(experiment.labels);
+            let over = LabelMean::Share(experiment.label_fraction);
             parts.push((self.labels, Box::new(KernelDensity { scale, bandwidth: BANDWIDTH, over })));
         } else if self.labels > 0.0 {
             parts.push((self.labels, Box::new(SquaredError { scale, over: LabelMean::Known })));
@@ -184,9 +193,8 @@ fn learned(choices: Choices, scales: &Scales, init: &mut Init) -> Learned {
 }
 
 /// The filter of an experiment, not taught yet.
-pub(super) fn build(experiment: &Experiment, scales: &Scales) -> Box<dyn Method> {
-    let choices = Choices::of(experiment);
-    let name = if experiment.method == MethodName::Dpf { "dpf" } else { "sdpf" };
+pub(super) fn build(variant: Variant, experiment: &Experiment, scales: &Scales) -> Box<dyn Method> {
+    let choices = Choices::of(variant, experiment);
     let (seed, own) = (experiment.seed, scales.clone());
     if choices.reconstruction > 0.0 {
         let mut parts = choices.losses(experiment, scales);
@@ -199,15 +207,15 @@ pub(super) fn build(experiment: &Experiment, scales: &Scales) -> Box<dyn Method>
         };
         let course = choices.course(WeightedSum(parts), scales);
         let by_hand = by_hand::autoencoding(choices, experiment);
-        return Box::new(FilterMethod::new(name, experiment, course, Box::new(make)).by_hand(by_hand));
+        return Box::new(FilterMethod::new(experiment, course, Box::new(make)).by_hand(by_hand));
     }
     if choices.learned_motion {
         let make = move |device: &Device| learned(choices, &own, &mut init(seed, device));
         let course = choices.course(WeightedSum(choices.losses(experiment, scales)), scales);
-        return Box::new(FilterMethod::new(name, experiment, course, Box::new(make)));
+        return Box::new(FilterMethod::new(experiment, course, Box::new(make)));
     }
     let make = move |device: &Device| given(choices, &own, &mut init(seed, device));
     let course = choices.course(WeightedSum(choices.losses(experiment, scales)), scales);
     let by_hand = by_hand::alone(choices, experiment);
-    Box::new(FilterMethod::new(name, experiment, course, Box::new(make)).by_hand(by_hand))
+    Box::new(FilterMethod::new(experiment, course, Box::new(make)).by_hand(by_hand))
 }

@@ -1,6 +1,6 @@
 //! Learning between labels in a small maze: it helps, it can be repeated, and it can be taken up again.
 
-use driftless::learn::{Detail, Experiment, Method, Piece, Scales, Tracking, TrainingSet};
+use driftless::learn::{Ablation, Detail, Experiment, Method, Scales, Tracking, TrainingSet};
 use driftless::methods::{AnchoredEm, Teaching};
 use driftless_world::evaluation::Track;
 use driftless_world::labels::LabelBudget;
@@ -32,8 +32,8 @@ fn rmse(tracks: &[Track]) -> f64 {
 fn learning_between_labels_helps_and_can_be_taken_up() {
     let world = MazeWorld::new(Layout::built_in("maze1").unwrap(), 16, 16);
     let (taught, unseen) = (episodes(&world, 1, 24), episodes(&world, 2, 8));
-    let experiment = Experiment { epochs: 3, labels: 0.2, trajectories: 24, ..Experiment::default() };
-    let budget = LabelBudget::new(experiment.labels, 1).unwrap();
+    let experiment = Experiment { epochs: 3, label_fraction: 0.2, trajectories: 24, ..Experiment::default() };
+    let budget = LabelBudget::new(experiment.label_fraction, 1).unwrap();
     let lessons = TrainingSet::new(Box::new(taught), 0..24, budget).unwrap();
     let scales = Scales::measure(&lessons).unwrap();
     let how = Tracking { particles: 200, seed: 4, detail: Detail::Clouds };
@@ -60,19 +60,23 @@ fn labels_are_needed() {
     let budget = LabelBudget::new(0.5, 1).unwrap();
     let lessons = TrainingSet::new(Box::new(episodes(&world, 1, 2)), 0..2, budget).unwrap();
     let scales = Scales::measure(&lessons).unwrap();
-    let none =
-        AnchoredEm::new(&Experiment { labels: 0.0, ..Experiment::default() }, &scales, Teaching::LabelsAlone);
-    assert!(none.map(|_| ()).unwrap_err().to_string().contains("labels: must be above 0"));
+    let none = AnchoredEm::new(
+        &Experiment { label_fraction: 0.0, ..Experiment::default() },
+        &scales,
+        Teaching::LabelsAlone,
+    );
+    assert!(none.map(|_| ()).unwrap_err().to_string().contains("label_fraction: must be above 0"));
 }
 
 /// A method for lessons of a few short episodes, before its first epoch.
-fn small(share: f64, teaching: Teaching, without: &[Piece]) -> (AnchoredEm, TrainingSet) {
+fn small(share: f64, teaching: Teaching, ablation: &[Ablation]) -> (AnchoredEm, TrainingSet) {
     let world = MazeWorld::new(Layout::built_in("maze1").unwrap(), 8, 8);
     let budget = LabelBudget::new(share, 1).unwrap();
     let lessons = TrainingSet::new(Box::new(episodes(&world, 1, 4)), 0..4, budget).unwrap();
     let scales = Scales::measure(&lessons).unwrap();
-    let without = without.to_vec();
-    let experiment = Experiment { epochs: 2, labels: share, particles: 50, without, ..Experiment::default() };
+    let ablation = ablation.to_vec();
+    let experiment =
+        Experiment { epochs: 2, label_fraction: share, particles: 50, ablation, ..Experiment::default() };
     (AnchoredEm::new(&experiment, &scales, teaching).unwrap(), lessons)
 }
 
@@ -109,29 +113,29 @@ fn with_all_labels_there_is_nothing_between_them() {
 
 /// What is left out is left out: settings of the filter say so, or the track does.
 #[test]
-fn pieces_can_be_left_out() {
+fn parts_can_be_left_out() {
     let parameter = |method: &AnchoredEm, name: &str| {
         method.parameters().into_iter().find(|part| part.name == name).unwrap().values
     };
-    let taught = |without: &[Piece], epochs: u64| {
-        let (mut method, lessons) = small(0.3, Teaching::BetweenLabels, without);
+    let taught = |ablation: &[Ablation], epochs: u64| {
+        let (mut method, lessons) = small(0.3, Teaching::BetweenLabels, ablation);
         (1..=epochs).for_each(|epoch| drop(method.train(epoch, &lessons).unwrap()));
         method
     };
-    let without_noise = taught(&[Piece::LearnedNoise, Piece::Calibration], 1);
+    let without_noise = taught(&[Ablation::LearnedNoise, Ablation::Calibration], 1);
     assert_eq!(parameter(&without_noise, "filter.noise"), [20.0, 0.5, 0.0, 0.0]);
     assert_eq!(parameter(&without_noise, "filter.temper"), [1.0]);
     assert_ne!(parameter(&taught(&[], 1), "filter.noise"), [20.0, 0.5, 0.0, 0.0]);
     let world = MazeWorld::new(Layout::built_in("maze1").unwrap(), 8, 8);
     let unseen = episodes(&world, 2, 1);
-    let first = |without: &[Piece]| {
-        let (method, _) = small(0.3, Teaching::BetweenLabels, without);
+    let first = |ablation: &[Ablation]| {
+        let (method, _) = small(0.3, Teaching::BetweenLabels, ablation);
         let tracking = Tracking { particles: 50, seed: 4, detail: Detail::Clouds };
         let track = method.track(&unseen, tracking).unwrap().remove(0);
         track.clouds.unwrap().iter().map(Vec::len).collect::<Vec<_>>()
     };
     let all = first(&[]);
     assert_eq!((all[0], all.len()), (2000, STEPS));
-    let few = first(&[Piece::GlobalStart, Piece::Recovery]);
+    let few = first(&[Ablation::GlobalStart, Ablation::Recovery]);
     assert!(few.iter().all(|&count| count == 50), "{few:?}");
 }

@@ -1,8 +1,8 @@
 //! Methods in houses, through the same door as all others: they learn, go on exactly, and say what is wrong.
 
 use driftless::learn::{
-    Detail, Experiment, HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, Method,
-    MethodName, PresetName, Scales, SeenImages, Tracking, TrainingSet, WorldKind,
+    Detail, Experiment, HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, Method, Scales,
+    SeenImages, Tracking, TrainingSet, WorldKind,
 };
 use driftless::methods::build;
 use driftless::objective::{Genealogy, Likelihoods};
@@ -26,14 +26,13 @@ fn episodes(images: SeenImages) -> Vec<Trajectory> {
     (0..4).map(one).collect()
 }
 
-fn experiment(method: MethodName, preset: PresetName) -> Experiment {
-    let house = HouseSettings { block: 3, steps: 6, rate: 1e-3, ..HouseSettings::default() };
+fn experiment(method: &str) -> Experiment {
+    let house = HouseSettings { block: 3, steps: 6, learning_rate: 1e-3, ..HouseSettings::default() };
     Experiment {
-        method,
-        preset,
-        labels: 0.5,
+        method: method.parse().unwrap(),
+        label_fraction: 0.5,
         particles: 5,
-        batch: 2,
+        batch_size: 2,
         world: WorldKind::House,
         odometry_noise: 0.0,
         house,
@@ -46,7 +45,8 @@ fn set(images: SeenImages, share: f64) -> TrainingSet {
 }
 
 fn built(experiment: &Experiment) -> Box<dyn Method> {
-    build(experiment, &Scales::measure(&set(experiment.house.images, experiment.labels)).unwrap()).unwrap()
+    let lessons = set(experiment.house.images, experiment.label_fraction);
+    build(experiment, &Scales::measure(&lessons).unwrap()).unwrap()
 }
 
 const TRACKING: Tracking = Tracking { particles: 40, seed: 3, detail: Detail::Densities };
@@ -54,13 +54,8 @@ const TRACKING: Tracking = Tracking { particles: 40, seed: 3, detail: Detail::De
 /// Two epochs at once are two epochs with a stop in between, to the last bit; and something is learned.
 #[test]
 fn taken_up_exactly() {
-    let methods = [
-        (MethodName::Sdpf, PresetName::Driftless),
-        (MethodName::Sdpf, PresetName::Paper),
-        (MethodName::Lstm, PresetName::Driftless),
-    ];
-    for (method, preset) in methods {
-        let experiment = experiment(method, preset);
+    for method in ["driftless", "sdpf", "pfnet", "lstm"] {
+        let experiment = experiment(method);
         let (mut whole, mut half, mut other) = (built(&experiment), built(&experiment), built(&experiment));
         let lessons = set(SeenImages::Rgb, 0.5);
         let first = whole.parameters();
@@ -69,9 +64,9 @@ fn taken_up_exactly() {
         half.train(1, &lessons).unwrap();
         other.restore(&half.parameters(), Some(&half.memory())).unwrap();
         other.train(2, &lessons).unwrap();
-        assert!(whole.parameters() == other.parameters(), "{method} {preset}");
-        assert!(whole.memory() == other.memory(), "{method} {preset}");
-        assert!(whole.parameters() != first, "{method} {preset} learned nothing");
+        assert!(whole.parameters() == other.parameters(), "{method}");
+        assert!(whole.memory() == other.memory(), "{method}");
+        assert!(whole.parameters() != first, "{method} learned nothing");
     }
 }
 
@@ -90,7 +85,7 @@ fn switches_of_the_pseudo_likelihood() {
     let prior = HousePseudoLikelihood { start: HouseBlockStart::Prior, ..plain };
     let learned =
         [plain, prior, HousePseudoLikelihood { hold_positions: false, ..plain }, released].map(|switches| {
-            let mut experiment = experiment(MethodName::Sdpf, PresetName::Paper);
+            let mut experiment = experiment("sdpf");
             experiment.house.pseudo_likelihood = switches;
             experiment.house.resampling_threshold = 1.0;
             let mut filter = built(&experiment);
@@ -108,8 +103,8 @@ fn switches_of_the_pseudo_likelihood() {
 /// Every loss and every estimate is a number, and the same seed gives the same track.
 #[test]
 fn reports_and_tracks_are_finite() {
-    for method in [MethodName::Sdpf, MethodName::Dpf, MethodName::Lstm] {
-        let experiment = experiment(method, PresetName::Driftless);
+    for method in ["driftless", "driftless-supervised", "pfnet", "lstm"] {
+        let experiment = experiment(method);
         let mut filter = built(&experiment);
         let report = filter.train(1, &set(SeenImages::Rgb, 0.5)).unwrap();
         assert!(report.updates > 0 && report.skipped == 0, "{method}");
@@ -129,7 +124,7 @@ fn reports_and_tracks_are_finite() {
 /// Odometry is exact here: the estimate stays as wrong as it began, turned with the robot's heading error.
 #[test]
 fn odometry_alone_keeps_its_error() {
-    let odometry = built(&experiment(MethodName::Odometry, PresetName::Driftless));
+    let odometry = built(&experiment("odometry"));
     for track in odometry.track(&episodes(SeenImages::Rgb), TRACKING).unwrap() {
         for (truth, estimate) in track.truth.iter().zip(&track.estimate) {
             let apart = driftless_world::pose::wrap(estimate.heading - truth.heading);
@@ -143,12 +138,12 @@ fn odometry_alone_keeps_its_error() {
 /// The classical localiser reads depth and gets nearer to the truth than odometry alone.
 #[test]
 fn classical_localisation_beats_odometry() {
-    let mut experiment = experiment(MethodName::Classical, PresetName::Driftless);
+    let mut experiment = experiment("classical");
     let wrong = built(&experiment).track(&episodes(SeenImages::Rgb), TRACKING).unwrap_err().to_string();
     assert!(wrong.contains("must be depth"), "{wrong}");
     experiment.house.images = SeenImages::Depth;
     let (classical, episodes) = (built(&experiment), episodes(SeenImages::Depth));
-    let odometry = built(&Experiment { method: MethodName::Odometry, ..experiment.clone() });
+    let odometry = built(&Experiment { method: "odometry".parse().unwrap(), ..experiment.clone() });
     let error = |method: &dyn Method| {
         let how = Tracking { particles: 500, ..TRACKING };
         let tracks = method.track(&episodes, how).unwrap();
@@ -161,7 +156,7 @@ fn classical_localisation_beats_odometry() {
 
 #[test]
 fn what_is_missing_is_said() {
-    let experiment = experiment(MethodName::Dpf, PresetName::Driftless);
+    let experiment = experiment("driftless-supervised");
     let filter = built(&experiment);
     let [first, ..] = &episodes(SeenImages::Rgb)[..] else { panic!("there are episodes") };
     let problem = |episode: Trajectory| filter.track(&[episode], TRACKING).unwrap_err().to_string();
@@ -169,10 +164,10 @@ fn what_is_missing_is_said() {
     assert!(problem(Trajectory { start: None, ..first.clone() }).contains("where the robot starts"));
     let nowhere = Trajectory { start: Some(Start::Room(999)), ..first.clone() };
     assert!(problem(nowhere).contains("room 999"));
-    let other = Experiment { method: MethodName::DpfJonschkowski, ..experiment.clone() };
+    let other = Experiment { method: "dpf".parse().unwrap(), ..experiment.clone() };
     let scales = Scales::measure(&set(SeenImages::Rgb, 0.5)).unwrap();
     assert!(build(&other, &scales).err().unwrap().to_string().contains("is for mazes"));
-    let maze = Experiment { world: WorldKind::Maze, method: MethodName::Odometry, ..experiment };
+    let maze = Experiment { world: WorldKind::Maze, method: "odometry".parse().unwrap(), ..experiment };
     assert!(build(&maze, &scales).err().unwrap().to_string().contains("is for houses"));
 }
 
@@ -184,7 +179,7 @@ fn settings_of_houses() {
     let found = Experiment::parse(text, &replaced).unwrap();
     assert_eq!((found.house.block, found.house.images), (5, SeenImages::Depth));
     assert_eq!((found.house.start, found.house.classical.beams), (HouseStart::Room, 9));
-    for wrong in ["house.blok=3", "house.block=0", "house.rate=-1", "house.decay=2"] {
+    for wrong in ["house.blok=3", "house.block=0", "house.learning_rate=-1", "house.decay=2"] {
         assert!(Experiment::parse(text, &[wrong.to_owned()]).is_err(), "{wrong}");
     }
 }
@@ -193,7 +188,7 @@ fn settings_of_houses() {
 #[test]
 fn weights_to_begin_with() {
     let path = std::env::temp_dir().join(format!("driftless-begin-{}.safetensors", std::process::id()));
-    let mut experiment = experiment(MethodName::Dpf, PresetName::Driftless);
+    let mut experiment = experiment("driftless-supervised");
     let other = built(&Experiment { seed: 9, ..experiment.clone() }).parameters();
     assert!(built(&experiment).parameters() != other);
     driftless::weights::write(&path, driftless::weights::pfnet_checkpoint::KIND, &other).unwrap();

@@ -1,8 +1,6 @@
 //! The original differentiable particle filter on a few short episodes: stages, resuming, few labels.
 
-use driftless::learn::{
-    Detail, EpochReport, Experiment, Method, MethodName, PresetName, Scales, Tracking, TrainingSet,
-};
+use driftless::learn::{Detail, EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
 use driftless::methods::build;
 use driftless_world::evaluation::Particle;
 use driftless_world::labels::LabelBudget;
@@ -34,9 +32,9 @@ fn lessons(known: impl Fn(usize, usize) -> bool) -> TrainingSet {
     TrainingSet::new(Box::new(episodes), 0..EPISODES, budget).unwrap()
 }
 
-fn experiment(epochs: u64, labels: f64) -> Experiment {
-    let method = MethodName::DpfJonschkowski;
-    Experiment { method, labels, epochs, particles: 10, batch: 4, ..Experiment::default() }
+fn experiment(epochs: u64, label_fraction: f64) -> Experiment {
+    let method = "dpf".parse().unwrap();
+    Experiment { method, label_fraction, epochs, particles: 10, batch_size: 4, ..Experiment::default() }
 }
 
 fn made(experiment: &Experiment, lessons: &TrainingSet) -> Box<dyn Method> {
@@ -149,21 +147,10 @@ fn no_labels_are_refused() {
     let lessons = lessons(|_, _| false);
     let scales = Scales::measure(&lessons).unwrap();
     let refused = build(&experiment(4, 0.0), &scales).map(|_| ()).unwrap_err().to_string();
-    assert!(refused.contains("labels"), "{refused}");
+    assert!(refused.contains("label_fraction"), "{refused}");
     let mut method = build(&experiment(4, 0.1), &scales).unwrap();
     let refused = method.train(1, &lessons).unwrap_err().to_string();
-    assert!(refused.contains("labels") && refused.contains("no pose known"), "{refused}");
-}
-
-/// The same whatever the preset.
-#[test]
-fn presets_do_not_matter() {
-    let lessons = lessons(|_, _| true);
-    let found = [PresetName::Driftless, PresetName::Paper, PresetName::ReleasedCode].map(|preset| {
-        let mut method = made(&Experiment { preset, ..experiment(4, 1.0) }, &lessons);
-        (method.train(2, &lessons).unwrap(), method.parameters())
-    });
-    assert!(found[0] == found[1] && found[1] == found[2]);
+    assert!(refused.contains("label_fraction") && refused.contains("no pose known"), "{refused}");
 }
 
 /// Each stage's loss falls from its first epoch to its last.

@@ -24,7 +24,7 @@ fn taught() -> (AnchoredEm, Scales) {
     let budget = LabelBudget::new(0.3, 1).unwrap();
     let lessons = TrainingSet::new(Box::new(episodes(1, 6)), 0..6, budget).unwrap();
     let scales = Scales::measure(&lessons).unwrap();
-    let experiment = Experiment { epochs: 1, labels: 0.3, trajectories: 6, ..Experiment::default() };
+    let experiment = Experiment { epochs: 1, label_fraction: 0.3, trajectories: 6, ..Experiment::default() };
     let mut method = AnchoredEm::new(&experiment, &scales, Teaching::BetweenLabels).unwrap();
     method.train(1, &lessons).unwrap();
     (method, scales)

@@ -1,6 +1,6 @@
 //! The published methods on a few short episodes: they learn, can be repeated, and can be taken up again.
 
-use driftless::learn::{Detail, Experiment, Method, MethodName, PresetName, Scales, Tracking, TrainingSet};
+use driftless::learn::{Detail, Experiment, Method, Scales, Tracking, TrainingSet};
 use driftless::methods::build;
 use driftless_world::evaluation::Particle;
 use driftless_world::labels::LabelBudget;
@@ -25,18 +25,12 @@ fn lessons(share: f64) -> TrainingSet {
     TrainingSet::new(Box::new(episodes(1, EPISODES)), 0..EPISODES, budget).unwrap()
 }
 
-fn experiment(method: MethodName, preset: PresetName, labels: f64) -> Experiment {
-    let small = Experiment { particles: 20, batch: 4, trajectories: EPISODES, ..Experiment::default() };
-    Experiment { method, preset, labels, ..small }
+fn experiment(method: &str, label_fraction: f64) -> Experiment {
+    let small = Experiment { particles: 20, batch_size: 4, trajectories: EPISODES, ..Experiment::default() };
+    Experiment { method: method.parse().unwrap(), label_fraction, ..small }
 }
 
-const PUBLISHED: [(MethodName, PresetName); 5] = [
-    (MethodName::Sdpf, PresetName::ReleasedCode),
-    (MethodName::Sdpf, PresetName::Paper),
-    (MethodName::Dpf, PresetName::ReleasedCode),
-    (MethodName::Dpf, PresetName::Paper),
-    (MethodName::Lstm, PresetName::ReleasedCode),
-];
+const PUBLISHED: [&str; 4] = ["sdpf-released", "sdpf", "sdpf-supervised", "lstm"];
 
 fn made(experiment: &Experiment, lessons: &TrainingSet) -> Box<dyn Method> {
     build(experiment, &Scales::measure(lessons).unwrap()).unwrap()
@@ -46,12 +40,12 @@ fn made(experiment: &Experiment, lessons: &TrainingSet) -> Box<dyn Method> {
 #[test]
 fn a_method_can_be_taken_up_exactly() {
     let lessons = lessons(0.3);
-    for (method, preset) in PUBLISHED {
-        let experiment = experiment(method, preset, 0.3);
+    for method in PUBLISHED {
+        let experiment = experiment(method, 0.3);
         let mut taught = made(&experiment, &lessons);
         let first = taught.train(1, &lessons).unwrap();
         // Six episodes hold one batch of four, in each of four passes.
-        assert_eq!((first.updates, first.skipped), (4, 0), "{method:?} {preset:?}: {first:?}");
+        assert_eq!((first.updates, first.skipped), (4, 0), "{method:?}: {first:?}");
         assert!(first.losses.iter().all(|(_, loss)| loss.is_finite()), "{first:?}");
         let mut copy = made(&experiment, &lessons);
         copy.restore(&taught.parameters(), Some(&taught.memory())).unwrap();
@@ -71,8 +65,8 @@ fn a_method_can_be_taken_up_exactly() {
 #[test]
 fn tracks_are_complete_and_repeatable() {
     let (lessons, unseen) = (lessons(0.3), episodes(2, 3));
-    for (method, preset) in PUBLISHED {
-        let method = made(&experiment(method, preset, 0.3), &lessons);
+    for method in PUBLISHED {
+        let method = made(&experiment(method, 0.3), &lessons);
         let how = Tracking { particles: 30, seed: 5, detail: Detail::Clouds };
         let tracks = method.track(&unseen, how).unwrap();
         assert_eq!(tracks, method.track(&unseen, how).unwrap());
@@ -95,10 +89,8 @@ fn tracks_are_complete_and_repeatable() {
 #[test]
 fn losses_fall() {
     let lessons = lessons(1.0);
-    for (method, preset, epochs) in
-        [(MethodName::Dpf, PresetName::ReleasedCode, 12), (MethodName::Lstm, PresetName::Paper, 8)]
-    {
-        let mut taught = made(&experiment(method, preset, 1.0), &lessons);
+    for (method, epochs) in [("sdpf-supervised", 12), ("lstm", 8)] {
+        let mut taught = made(&experiment(method, 1.0), &lessons);
         let losses: Vec<f64> =
             (1..=epochs).map(|epoch| taught.train(epoch, &lessons).unwrap().losses[0].1).collect();
         assert!(losses[losses.len() - 1] < losses[0], "{method:?}: {losses:?}");
@@ -110,14 +102,14 @@ fn losses_fall() {
 fn no_labels() {
     let lessons = lessons(0.0);
     let scales = Scales::measure(&lessons).unwrap();
-    for (method, preset) in PUBLISHED {
-        let experiment = experiment(method, preset, 0.0);
-        if method == MethodName::Sdpf {
+    for method in PUBLISHED {
+        let experiment = experiment(method, 0.0);
+        if ["sdpf", "sdpf-released"].contains(&method) {
             let report = made(&experiment, &lessons).train(1, &lessons).unwrap();
-            assert_eq!((report.updates, report.skipped), (4, 0), "{preset:?}: {report:?}");
+            assert_eq!((report.updates, report.skipped), (4, 0), "{method}: {report:?}");
         } else {
             let refused = build(&experiment, &scales).map(|_| ()).unwrap_err().to_string();
-            assert!(refused.contains("labels"), "{refused}");
+            assert!(refused.contains("label_fraction"), "{refused}");
         }
     }
 }
@@ -126,10 +118,10 @@ fn no_labels() {
 fn what_cannot_be_is_refused() {
     let scales = Scales::measure(&lessons(0.3)).unwrap();
     let refused = |experiment: Experiment| build(&experiment, &scales).map(|_| ()).unwrap_err().to_string();
-    let sdpf = |labels| experiment(MethodName::Sdpf, PresetName::Paper, labels);
+    let sdpf = |labels| experiment("sdpf", labels);
     assert!(refused(Experiment { particles: 0, ..sdpf(0.1) }).contains("particles"));
-    assert!(refused(Experiment { batch: 0, ..sdpf(0.1) }).contains("batch"));
-    assert!(refused(sdpf(1.5)).contains("labels"));
+    assert!(refused(Experiment { batch_size: 0, ..sdpf(0.1) }).contains("batch_size"));
+    assert!(refused(sdpf(1.5)).contains("label_fraction"));
 }
 
 /// The same up to rounding, which eight updates of Adam make larger.
@@ -137,8 +129,7 @@ fn what_cannot_be_is_refused() {
 fn the_lstm_on_kernels_and_with_tensors() {
     let lessons = lessons(0.5);
     let on = |kernels: bool| {
-        let experiment =
-            Experiment { kernels, ..experiment(MethodName::Lstm, PresetName::ReleasedCode, 0.5) };
+        let experiment = Experiment { kernels, ..experiment("lstm", 0.5) };
         let mut method = made(&experiment, &lessons);
         let losses = [1, 2].map(|epoch| method.train(epoch, &lessons).unwrap().losses[0].1);
         let how = Tracking { particles: 1, seed: 1, detail: Detail::Clouds };

@@ -1,10 +1,8 @@
-//! Where SDPF's paper and the authors' code differ, row by row: each preset does what its source does.
+//! Where SDPF's paper and the authors' code differ, row by row: each variant does what its source does.
 
-use driftless::learn::{
-    Detail, EpochReport, Experiment, Method, MethodName, PresetName, Scales, Tracking, TrainingSet,
-};
+use driftless::learn::{Detail, EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
 use driftless::methods::build;
-use driftless::methods::sdpf::{BLOCK, Choices, PROCESS_NOISE};
+use driftless::methods::sdpf::{BLOCK, Choices, PROCESS_NOISE, Variant};
 use driftless::objective::{BlockStart, Genealogy, Likelihoods};
 use driftless::parameters::Named;
 use driftless_world::labels::LabelBudget;
@@ -12,7 +10,7 @@ use driftless_world::maze::{Layout, MazeWorld};
 use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
 
-const PRESETS: [PresetName; 2] = [PresetName::Paper, PresetName::ReleasedCode];
+const VARIANTS: [Variant; 2] = [Variant::Paper, Variant::Released];
 const STEPS: usize = 4;
 
 fn episodes(count: usize) -> Vec<Trajectory> {
@@ -28,17 +26,19 @@ fn lessons(count: usize) -> TrainingSet {
     TrainingSet::new(Box::new(episodes(count)), 0..count, LabelBudget::new(0.5, 1).unwrap()).unwrap()
 }
 
-fn experiment(preset: PresetName) -> Experiment {
-    Experiment { method: MethodName::Sdpf, preset, labels: 0.5, particles: 5, ..Experiment::default() }
+fn experiment(variant: Variant) -> Experiment {
+    let method = if variant == Variant::Paper { "sdpf" } else { "sdpf-released" };
+    let method = method.parse().unwrap();
+    Experiment { method, label_fraction: 0.5, particles: 5, ..Experiment::default() }
 }
 
 /// What the paper and the code choose.
 fn choices() -> [Choices; 2] {
-    PRESETS.map(|preset| Choices::of(&experiment(preset)))
+    VARIANTS.map(|variant| Choices::of(variant, &experiment(variant)))
 }
 
-fn made(preset: PresetName, lessons: &TrainingSet) -> Box<dyn Method> {
-    build(&experiment(preset), &Scales::measure(lessons).unwrap()).unwrap()
+fn made(variant: Variant, lessons: &TrainingSet) -> Box<dyn Method> {
+    build(&experiment(variant), &Scales::measure(lessons).unwrap()).unwrap()
 }
 
 /// The method with some of its numbers replaced.
@@ -65,7 +65,7 @@ fn rows_1_and_14_resampling() {
 #[test]
 fn rows_2_and_3_losses_and_their_weights() {
     let lessons = lessons(6);
-    let [paper, released] = PRESETS.map(|preset| made(preset, &lessons).train(1, &lessons).unwrap());
+    let [paper, released] = VARIANTS.map(|variant| made(variant, &lessons).train(1, &lessons).unwrap());
     let names = |report: &EpochReport| report.losses.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&paper), ["loss", "squared error", "pseudo-likelihood"], "rows 2 and 3, paper");
     let expected = ["loss", "kernel density", "pseudo-likelihood", "reconstruction"];
@@ -83,8 +83,8 @@ fn rows_2_and_3_losses_and_their_weights() {
 #[test]
 fn row_4_motion() {
     let lessons = lessons(2);
-    let learned = PRESETS.map(|preset| {
-        let parameters = made(preset, &lessons).parameters();
+    let learned = VARIANTS.map(|variant| {
+        let parameters = made(variant, &lessons).parameters();
         parameters.iter().any(|parameter| parameter.name.contains("transition"))
     });
     assert_eq!(learned, [true, false], "row 4: f is a network in the paper, given odometry in the code");
@@ -113,8 +113,8 @@ fn rows_5_to_8_and_15_pseudo_likelihood() {
 #[test]
 fn row_9_epsilon() {
     let (lessons, unseen) = (lessons(2), episodes(1));
-    for preset in PRESETS {
-        let alike = changed(made(preset, &lessons), |part| {
+    for variant in VARIANTS {
+        let alike = changed(made(variant, &lessons), |part| {
             if ["observation.dense.", "state.mlp.layers.3."].iter().any(|name| part.name.contains(name)) {
                 part.values.fill(0.0);
                 part.values[0] = if part.name.ends_with("bias") { 1.0 } else { 0.0 };
@@ -125,7 +125,7 @@ fn row_9_epsilon() {
         let greatest = 1e8_f64.ln();
         // A logarithm of 32 bits near 18: rounding of a part in 10^7.
         let is_greatest = evidence[1..].iter().all(|log| (log - greatest).abs() < 1e-5);
-        assert!(is_greatest, "row 9, {preset:?}: {evidence:?}");
+        assert!(is_greatest, "row 9, {variant:?}: {evidence:?}");
     }
 }
 
@@ -135,16 +135,20 @@ fn rows_10_13_16_and_17_constants() {
     assert_eq!((usual.crop, usual.pixel_noise), (24, 20.0), "row 10: crops of 24, noise of 20");
     assert_eq!(PROCESS_NOISE, [20.0, 20.0, 0.5], "row 13: the process noise");
     assert_eq!(choices().map(|choices| choices.keep), [1.0, 0.3], "row 16: dropout in the code only");
-    assert_eq!((usual.batch, usual.trajectories), (32, 100), "row 17: batches of 32 of 100 trajectories");
+    assert_eq!(
+        (usual.batch_size, usual.trajectories),
+        (32, 100),
+        "row 17: batches of 32 of 100 trajectories"
+    );
 }
 
 /// 100 trajectories hold three batches of 32, in each of four passes.
 #[test]
 fn row_17_updates_of_an_epoch() {
     let lessons = lessons(100);
-    for preset in PRESETS {
-        let report = made(preset, &lessons).train(1, &lessons).unwrap();
-        assert_eq!((report.updates, report.skipped), (12, 0), "row 17, {preset:?}");
+    for variant in VARIANTS {
+        let report = made(variant, &lessons).train(1, &lessons).unwrap();
+        assert_eq!((report.updates, report.skipped), (12, 0), "row 17, {variant:?}");
     }
 }
 
@@ -154,7 +158,7 @@ fn row_17_updates_of_an_epoch() {
 #[test]
 fn row_18_the_decoder_ends_with_a_relu() {
     let lessons = lessons(4); // Fewer than a batch: all images are in each update.
-    let mut dark = changed(made(PresetName::ReleasedCode, &lessons), |part| {
+    let mut dark = changed(made(Variant::Released, &lessons), |part| {
         if part.name.starts_with("decoder.deconvs.2.") {
             part.values.fill(if part.name.ends_with("bias") { -1.0 } else { 0.0 });
         }

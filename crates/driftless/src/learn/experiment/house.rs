@@ -5,7 +5,7 @@ mod pseudo_likelihood;
 
 pub use pseudo_likelihood::{HouseBlockStart, HousePseudoLikelihood};
 
-use super::{PresetName, is_default};
+use super::is_default;
 use crate::classical::ClassicalSettings;
 use crate::config;
 use crate::error::Result;
@@ -71,7 +71,7 @@ pub enum HouseStart {
 
 /// All of them; lengths in metres, angles in degrees.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[serde(deny_unknown_fields, default)]
 pub struct HouseSettings {
     /// Weights to begin with, a file that `driftless import pfnet-checkpoint` or an earlier run wrote; first weights
     /// are drawn if it is empty.
@@ -98,7 +98,7 @@ pub struct HouseSettings {
     /// The same of headings.
     pub noise_degrees: f64,
     /// Whether particles are resampled in training, and how much of it goes by weight: below 1 softly, with gradients;
-    /// 0 is never. The preset decides if nothing is said: 1 in the paper's, 0 in others.
+    /// 0 is never. The method decides if nothing is said: 1 for `sdpf`, as in the paper, 0 for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resampling: Option<f64>,
     /// N_thres as a share of the particles: they are resampled where the effective sample size is below. 1 is at every
@@ -110,16 +110,16 @@ pub struct HouseSettings {
     pub pseudo_weight: f64,
     /// What log-likelihoods are multiplied by where the filter is in use, not in training: below 1 for images that
     /// follow each other and err alike.
-    pub sharpness: f64,
+    pub likelihood_tempering: f64,
     /// Particles that epochs are validated with; 0 is as many as in training. More of them say better which epoch is
     /// the best.
     pub validation_particles: usize,
     /// RMSProp's learning rate.
-    pub rate: f64,
-    /// What the rate is multiplied by after every `rate-epochs`.
-    pub rate_factor: f64,
+    pub learning_rate: f64,
+    /// What the rate is multiplied by after every `learning_rate_epochs`.
+    pub learning_rate_factor: f64,
     /// Epochs of one rate.
-    pub rate_epochs: u64,
+    pub learning_rate_epochs: u64,
     /// RMSProp's ρ.
     pub decay: f64,
     /// What half the squared length of all kernels counts in the loss.
@@ -151,11 +151,11 @@ impl Default for HouseSettings {
             resampling_threshold: 0.5,
             known_weight: 1.0,
             pseudo_weight: 0.04,
-            sharpness: 1.0,
+            likelihood_tempering: 1.0,
             validation_particles: 0,
-            rate: 1e-4,
-            rate_factor: 0.5,
-            rate_epochs: 4,
+            learning_rate: 1e-4,
+            learning_rate_factor: 0.5,
+            learning_rate_epochs: 4,
             decay: 0.9,
             l2: 4e-6,
             pseudo_likelihood: HousePseudoLikelihood::default(),
@@ -171,15 +171,15 @@ impl HouseSettings {
             config::check(key, count, count > 0, "at least 1")?;
         }
         let sizes = [
-            ("house.start-metres", self.start_metres),
-            ("house.start-degrees", self.start_degrees),
-            ("house.noise-metres", self.noise_metres),
-            ("house.noise-degrees", self.noise_degrees),
-            ("house.known-weight", self.known_weight),
-            ("house.pseudo-weight", self.pseudo_weight),
-            ("house.sharpness", self.sharpness),
-            ("house.rate", self.rate),
-            ("house.rate-factor", self.rate_factor),
+            ("house.start_metres", self.start_metres),
+            ("house.start_degrees", self.start_degrees),
+            ("house.noise_metres", self.noise_metres),
+            ("house.noise_degrees", self.noise_degrees),
+            ("house.known_weight", self.known_weight),
+            ("house.pseudo_weight", self.pseudo_weight),
+            ("house.likelihood_tempering", self.likelihood_tempering),
+            ("house.learning_rate", self.learning_rate),
+            ("house.learning_rate_factor", self.learning_rate_factor),
             ("house.l2", self.l2),
         ];
         for (key, size) in sizes {
@@ -187,33 +187,21 @@ impl HouseSettings {
         }
         let shares = [
             ("house.resampling", self.resampling.unwrap_or(0.0)),
-            ("house.resampling-threshold", self.resampling_threshold),
+            ("house.resampling_threshold", self.resampling_threshold),
             ("house.decay", self.decay),
         ];
         for (key, share) in shares {
             config::check(key, share, (0.0..=1.0).contains(&share), "from 0 to 1")?;
         }
         self.classical.check()?;
-        config::check("house.rate-epochs", self.rate_epochs, self.rate_epochs > 0, "at least 1")
-    }
-
-    /// How much of the resampling in training goes by weight; 0 is no resampling.
-    ///
-    /// ```
-    /// # use driftless::learn::{HouseSettings, PresetName};
-    /// let settings = HouseSettings::default();
-    /// assert_eq!(settings.resampling_of(PresetName::Paper), 1.0, "Algorithm 1");
-    /// assert_eq!(settings.resampling_of(PresetName::Driftless), 0.0);
-    /// assert_eq!(HouseSettings { resampling: Some(0.5), ..settings }.resampling_of(PresetName::Paper), 0.5);
-    /// ```
-    pub fn resampling_of(&self, preset: PresetName) -> f64 {
-        self.resampling.unwrap_or(if preset == PresetName::Paper { 1.0 } else { 0.0 })
+        let epochs = self.learning_rate_epochs;
+        config::check("house.learning_rate_epochs", epochs, epochs > 0, "at least 1")
     }
 
     /// The learning rate of an epoch, from 1 on.
-    pub fn rate_of(&self, epoch: u64) -> f64 {
-        let stage = epoch.saturating_sub(1) / self.rate_epochs;
-        self.rate * self.rate_factor.powf(stage as f64)
+    pub fn learning_rate_of(&self, epoch: u64) -> f64 {
+        let stage = epoch.saturating_sub(1) / self.learning_rate_epochs;
+        self.learning_rate * self.learning_rate_factor.powf(stage as f64)
     }
 
     /// Which images an episode must have.

@@ -1,22 +1,67 @@
 //! `config.toml` of a run: everything that was decided, and where the data are.
 
+use crate::config;
+use crate::error::{Error, Result};
 use crate::learn::Experiment;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The contents of `config.toml`: an experiment with all its settings, and its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields)]
 pub struct RunConfig {
+    /// The form of a run's files, [`RunConfig::FORMAT`].
+    pub format: u32,
     /// What is learned.
     pub experiment: Experiment,
     /// From which files.
     pub data: DataFiles,
 }
 
+/// What every form of the file has, if its version wrote it.
+#[derive(Deserialize)]
+struct Head {
+    format: Option<u32>,
+}
+
+impl RunConfig {
+    /// The form that this version reads and writes. Version 0.1 wrote no number, and had other names of methods and
+    /// settings.
+    pub const FORMAT: u32 = 2;
+
+    /// An experiment on data, in the form of this version.
+    pub fn new(experiment: Experiment, data: DataFiles) -> Self {
+        Self { format: Self::FORMAT, experiment, data }
+    }
+
+    /// Understands the text of a `config.toml`; one of another version is refused with a word on what to do.
+    pub fn parse(text: &str) -> Result<Self> {
+        Self::check_format(text)?;
+        config::parse(text)
+    }
+
+    /// Fails if the text of a `config.toml` is of another version.
+    pub fn check_format(text: &str) -> Result<()> {
+        // What is no TOML at all has no version; whoever parses it says where it is wrong.
+        let Ok(head) = config::parse::<Head>(text) else { return Ok(()) };
+        match head.format {
+            Some(Self::FORMAT) => Ok(()),
+            None => Err(Error::setting(
+                "format",
+                "is missing: the run is of version 0.1, whose methods and settings had other names; train again \
+                 with the new ones (`driftless train --help`), or use version 0.1",
+            )),
+            Some(other) => Err(Error::setting(
+                "format",
+                format!("must be {}, not {other}: the run is of a later version; use that", Self::FORMAT),
+            )),
+        }
+    }
+}
+
 /// Where episodes come from, and what they are like.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields)]
 pub struct DataFiles {
     /// Episodes to learn from.
     pub train: PathBuf,

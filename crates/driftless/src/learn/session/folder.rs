@@ -4,7 +4,6 @@ use super::checkpoint::Checkpoint;
 use super::lock::{LOCK, Lock};
 use super::record::{self, EpochRecord};
 use super::{RunConfig, problem};
-use crate::config;
 use crate::error::{Error, Result};
 use crate::learn::{Experiment, Scales};
 use crate::parameters::Named;
@@ -139,7 +138,7 @@ impl RunFolder {
 pub fn config_of(folder: &Path) -> Result<RunConfig> {
     let missing = || problem(format!("{}: holds no run: there is no {CONFIG}", folder.display()));
     let text = read(folder, CONFIG)?.ok_or_else(missing)?;
-    config::parse(&text).map_err(|error| error.in_file(folder.join(CONFIG)))
+    RunConfig::parse(&text).map_err(|error| error.in_file(folder.join(CONFIG)))
 }
 
 /// The scales of the run in a folder, once they are measured.

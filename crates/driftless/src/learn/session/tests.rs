@@ -23,10 +23,6 @@ fn number(name: &str, value: f64) -> Named {
 }
 
 impl Method for Toy {
-    fn name(&self) -> &'static str {
-        "toy"
-    }
-
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
         if let Some((_, report)) = self.fails_at.as_ref().filter(|(number, _)| *number == epoch) {
             return Ok(report.clone());
@@ -79,7 +75,7 @@ fn material(validation: usize) -> Material {
 }
 
 fn config(epochs: u64) -> RunConfig {
-    RunConfig { experiment: Experiment { epochs, ..Experiment::default() }, data: DataFiles::default() }
+    RunConfig::new(Experiment { epochs, ..Experiment::default() }, DataFiles::default())
 }
 
 /// Stops after some epochs, and does something before each is written down.

@@ -5,7 +5,7 @@ use super::noise::{self, Known};
 use super::paths::{Evidence, Sizes, Tempered, draw_paths};
 use super::{AnchoredEm, ROUND, sensor};
 use crate::error::{Error, Result};
-use crate::learn::{EpochReport, Piece, TrainingSet};
+use crate::learn::{Ablation, EpochReport, TrainingSet};
 use crate::smooth::chain::Bridge;
 use driftless_core::Stream;
 use driftless_kernels::contrast::Workshop;
@@ -43,7 +43,7 @@ impl AnchoredEm {
         let known: Vec<Known> = load(lessons, 0)?.iter().map(Known::of).collect();
         if epoch == 1 {
             let [position, heading] = PAPER_NOISE;
-            self.noise = if self.has(Piece::LearnedNoise) {
+            self.noise = if self.has(Ablation::LearnedNoise) {
                 noise::learn(&known, self.scales.step_size)
             } else {
                 [position, heading, 0.0, 0.0]
@@ -52,7 +52,10 @@ impl AnchoredEm {
         let bridge = |known: &Known| known.smooth(self.noise).and_then(|found| found.bridge().ok());
         let bridges: Vec<Option<Bridge>> = known.par_iter().map(bridge).collect();
         if bridges.iter().all(Option::is_none) {
-            return Err(Error::setting("labels", "left no pose known: learning between labels needs some"));
+            return Err(Error::setting(
+                "label_fraction",
+                "left no pose known: learning between labels needs some",
+            ));
         }
         self.bridges = (!alone).then_some(bridges);
         Ok(())
@@ -72,7 +75,7 @@ impl AnchoredEm {
 
     /// Paths by labels and odometry, and from the second round on by images.
     fn draw(&mut self, epoch: u64, lessons: &[Lesson]) -> Result<()> {
-        let looks = epoch > 1 && self.has(Piece::ImagesInPaths);
+        let looks = epoch > 1 && self.has(Ablation::ImagesInPaths);
         let sensor = looks.then(|| self.sensor());
         let bridges = self.bridges.as_ref().expect("they were made before");
         let draw = |(number, (lesson, bridge)): (usize, (&Lesson, &Option<Bridge>))| {
@@ -108,7 +111,10 @@ impl AnchoredEm {
         let examples = steps.map(|(pixels, poses)| Example { pixels, poses });
         let examples: Vec<Example> = examples.filter(|example| !example.poses.is_empty()).collect();
         if examples.is_empty() {
-            return Err(Error::setting("labels", "left no pose known in the trajectories to learn from"));
+            return Err(Error::setting(
+                "label_fraction",
+                "left no pose known in the trajectories to learn from",
+            ));
         }
         let mut random = Random::stream(self.seed, epoch);
         let (mut report, mut total) = (EpochReport::default(), 0.0);

@@ -1,7 +1,7 @@
 //! Parts of episodes to learn from, with what is known of their poses: labels alone, or labels carried on by odometry.
 //!
 //! From the start of an episode a filter that knows little drifts away, and a label ten steps later says nothing that
-//! it could use. The preset `driftless` begins each block near a known pose instead, as unsure of it as a robot is at
+//! it could use. The method `driftless` begins each block near a known pose instead, as unsure of it as a robot is at
 //! its start. The semi-supervised filter learns from every step that odometry leads to from a label, weighted by how
 //! far odometry can be trusted; its supervised twin from the labelled steps themselves.
 

@@ -81,7 +81,7 @@ pub(super) fn follow(
     mut show: impl FnMut(&Belief, f64),
 ) -> Result<()> {
     let poses = first(walk.start, &walk.maps, particles, &mut Random::stream(seed, number))?;
-    let tempering = Tempering::constant(settings.sharpness as f32);
+    let tempering = Tempering::constant(settings.likelihood_tempering as f32);
     let filter = Filter { tempering, ..Filter::bootstrap(particles) };
     let (mut state, mut workspace) = (started(&poses), Workspace::new(Space::SE2));
     let (odometry, mut draws) = (odometry(settings.noise()), Stream::new(seed, number));

@@ -6,7 +6,7 @@
 //! log w_t = log w_{t-1} + a_t, normalised for every use; resampled after a step where few particles count, if at all:
 //! q = α w + (1-α)/K, ancestors from q, log w ← log w - log q (PF-net's soft resampling; all alike for α = 1)
 //!
-//! L = λ₁ Σ_known (|0.02 (Σ w x - x*)|² + 0.36 (Σ w wrap(θ - θ*))²) - λ₂ Q, or, in the preset `driftless`,
+//! L = λ₁ Σ_known (|0.02 (Σ w x - x*)|² + 0.36 (Σ w wrap(θ - θ*))²) - λ₂ Q, or, in the method `driftless`,
 //! L = -λ₁ Σ_known log Σ w exp(-½ (|0.02 (x - x*)|² / h² + wrap(θ - θ*)² / k²)): how dense the belief is at the truth.
 //! Q = Σ_i m(i) w_T(i) log η(i), log η = log μ(s_1) + log l_1 + Σ_{t>1} (log p(s_t | s_{t-1}) + log l_t), over each
 //! particle's own past in the block; m(i) counts its children in the end where these decide, and is 1 otherwise.

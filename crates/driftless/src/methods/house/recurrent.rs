@@ -105,15 +105,11 @@ fn without_prefix(part: &Named) -> Option<Named> {
 }
 
 impl Method for HouseLstm {
-    fn name(&self) -> &'static str {
-        "lstm"
-    }
-
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
-        self.optimiser.set_rate(self.experiment.house.rate_of(epoch));
+        self.optimiser.set_rate(self.experiment.house.learning_rate_of(epoch));
         let seed = epoch_seed(self.experiment.seed, epoch);
         let mut tally = Tally::default();
-        for batch in super::batches(seed, lessons.len(), self.experiment.batch)? {
+        for batch in super::batches(seed, lessons.len(), self.experiment.batch_size)? {
             self.teach(&lessons.lessons(&batch, epoch)?, &mut tally)?;
         }
         Ok(tally.report())

@@ -116,13 +116,6 @@ fn dead_reckoning(lesson: &Lesson, truth: Vec<Pose>, start: &[State]) -> Track {
 }
 
 impl Method for UnlearnedMethod {
-    fn name(&self) -> &'static str {
-        match self.which {
-            Unlearned::Odometry => "odometry",
-            Unlearned::Classical => "classical",
-        }
-    }
-
     fn learns(&self) -> bool {
         false
     }

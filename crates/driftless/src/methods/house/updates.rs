@@ -4,9 +4,9 @@ use super::excerpt::{self, Excerpt};
 use super::objective::{Judge, Terms};
 use super::teaching::{self, Carried, Sums};
 use super::walk::Walk;
-use super::{Figures, PfnetFilter, Tally};
+use super::{Figures, PfnetFilter, Tally, Training};
 use crate::error::Result;
-use crate::learn::{HouseSettings, MethodName, PresetName};
+use crate::learn::HouseSettings;
 use crate::objective::Genealogy;
 use crate::optimise::Report;
 use driftless_kernels::pfnet::PfnetGradient;
@@ -14,27 +14,23 @@ use driftless_world::random::Random;
 
 impl PfnetFilter {
     /// What counts how much in blocks of a batch: the labelled loss is a mean over the poses that are known in them,
-    /// |T₁|; λ₂ is 0 for the supervised twin.
+    /// |T₁|; λ₂ is 0 for all but SDPF.
     fn terms(&self, excerpts: &[Excerpt]) -> Terms {
-        let (settings, preset) = (self.settings(), self.experiment.preset);
-        let ours = preset == PresetName::Driftless;
+        let (settings, near_labels) = (self.settings(), self.is_near_labels());
+        let sdpf = self.training == Training::Sdpf;
         let known: f64 = excerpts.iter().map(Excerpt::weight).sum();
         let count = excerpts.len() as f64;
         Terms {
-            judge: if ours { Judge::Density } else { Judge::SquaredError },
+            judge: if near_labels { Judge::Density } else { Judge::SquaredError },
             known: if known > 0.0 { settings.known_weight / known } else { 0.0 },
-            pseudo: if self.is_semi() && !ours { settings.pseudo_weight / count } else { 0.0 },
+            pseudo: if sdpf { settings.pseudo_weight / count } else { 0.0 },
             switches: settings.pseudo_likelihood,
-            softness: settings.resampling_of(preset),
+            softness: settings.resampling.unwrap_or(if sdpf { 1.0 } else { 0.0 }),
             threshold: settings.resampling_threshold,
-            goes_on: !ours,
+            goes_on: !near_labels,
             is_first: false,
             last: None,
         }
-    }
-
-    fn is_semi(&self) -> bool {
-        self.experiment.method == MethodName::Sdpf
     }
 
     /// All blocks of a batch one after the other, an update each, beliefs carried on: PF-net's way and the paper's.
@@ -78,7 +74,7 @@ impl PfnetFilter {
         tally: &mut Tally,
     ) {
         let settings = &self.experiment.house;
-        let children = teaching::children(&self.network, settings, &blocks, carried, &self.pool);
+        let children = teaching::children(&self.network, &self.in_training, &blocks, carried, &self.pool);
         let known: f64 = blocks.iter().flat_map(|(excerpts, _)| excerpts).map(Excerpt::weight).sum();
         let (count, number) = (carried.len(), blocks.len());
         let mut all: Option<(Sums, PfnetGradient, Terms)> = None;
@@ -89,7 +85,7 @@ impl PfnetFilter {
             terms.known = if known > 0.0 { settings.known_weight / known } else { 0.0 };
             terms.pseudo /= number as f64;
             let (sums, gradient) =
-                teaching::block(&self.network, settings, *terms, (excerpts, carried), &self.pool);
+                teaching::block(&self.network, &self.in_training, *terms, (excerpts, carried), &self.pool);
             match &mut all {
                 Some((total, whole, _)) => {
                     total.add(sums);
@@ -108,15 +104,14 @@ impl PfnetFilter {
     /// As many blocks, each of them somewhere near a known pose.
     pub(super) fn teach_near_labels(&mut self, walks: &[Walk], seed: u64, tally: &mut Tally) -> Result<()> {
         let block = self.settings().block;
+        let carry = self.training == Training::Driftless;
         let error = excerpt::odometry_error(walks);
         let bridges: Vec<_> = walks.iter().map(|walk| excerpt::bridge(walk, error)).collect();
         for number in 0..self.steps(walks) / block {
             let mut random = Random::stream(seed, number as u64);
             let (mut excerpts, mut carried) = (Vec::new(), Vec::new());
             for (walk, bridge) in walks.iter().zip(&bridges) {
-                let Some((excerpt, begin)) =
-                    excerpt::choose(walk, bridge, block, self.is_semi(), &mut random)
-                else {
+                let Some((excerpt, begin)) = excerpt::choose(walk, bridge, block, carry, &mut random) else {
                     continue;
                 };
                 let start = excerpt::start(begin, self.settings(), &mut random);
@@ -142,7 +137,7 @@ impl PfnetFilter {
     }
 
     fn block(&self, excerpts: &[Excerpt], carried: &mut [Carried], terms: Terms) -> (Sums, PfnetGradient) {
-        teaching::block(&self.network, self.settings(), terms, (excerpts, carried), &self.pool)
+        teaching::block(&self.network, &self.in_training, terms, (excerpts, carried), &self.pool)
     }
 
     /// One update by what `count` blocks came to.
@@ -177,7 +172,7 @@ mod tests {
     use crate::learn::{Experiment, HouseSettings, Scales, WorldKind};
     use driftless_world::trajectory::{Images, Pixels};
 
-    fn filter(experiment: &Experiment) -> PfnetFilter {
+    fn filter(experiment: &Experiment, training: Training) -> PfnetFilter {
         let images =
             Images { height: 1, width: 2, channels: 3, pixels: Pixels::Bytes(vec![0, 9, 8, 1, 5, 2]) };
         let scales = Scales {
@@ -189,11 +184,11 @@ mod tests {
             low: [0.0; 3],
             high: [1.0; 3],
         };
-        PfnetFilter::new(experiment, &scales).unwrap()
+        PfnetFilter::new(experiment, &scales, training).unwrap()
     }
 
-    fn paper() -> Experiment {
-        Experiment { preset: PresetName::Paper, world: WorldKind::House, ..Experiment::default() }
+    fn house() -> Experiment {
+        Experiment { world: WorldKind::House, ..Experiment::default() }
     }
 
     /// Three labels in eight steps of two walks: λ₁ / 3, whatever share of labels was asked for; and none at all.
@@ -203,7 +198,7 @@ mod tests {
             let labels = (0..4).map(|t| labelled.contains(&t).then_some([0.0; 3])).collect();
             Walk::bare(vec![[0.0; 3]; 4], labels)
         };
-        let filter = filter(&paper());
+        let filter = filter(&house(), Training::Sdpf);
         let known = |walks: &[Walk]| {
             let excerpts: Vec<_> = walks.iter().map(|walk| Excerpt::of_labels(walk, 0, 4)).collect();
             filter.terms(&excerpts).known
@@ -216,13 +211,21 @@ mod tests {
     #[test]
     fn the_paper_resamples_in_training() {
         let walks = [Walk::bare(vec![[0.0; 3]; 8], vec![None; 8])];
-        let filter = filter(&paper());
+        let filter = filter(&house(), Training::Sdpf);
         let blocks = filter.blocks_along(&walks);
         let told: Vec<_> = blocks.iter().map(|(_, terms)| (terms.is_first, terms.last)).collect();
         assert_eq!(told, [(true, None), (false, Some(3))]);
         let Terms { softness, threshold, .. } = blocks[0].1;
         assert_eq!((softness, threshold), (1.0, 0.5));
-        let house = HouseSettings { resampling: Some(0.0), ..HouseSettings::default() };
-        assert_eq!(self::filter(&Experiment { house, ..paper() }).blocks_along(&walks)[0].1.softness, 0.0);
+        let softness = |experiment: &Experiment, training| {
+            self::filter(experiment, training).blocks_along(&walks)[0].1.softness
+        };
+        assert_eq!(softness(&house(), Training::Pfnet), 0.0, "others do not");
+        let settings = HouseSettings { resampling: Some(0.5), ..HouseSettings::default() };
+        assert_eq!(
+            softness(&Experiment { house: settings, ..house() }, Training::Sdpf),
+            0.5,
+            "unless asked to"
+        );
     }
 }

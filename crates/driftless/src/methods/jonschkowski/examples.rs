@@ -33,7 +33,7 @@ impl Examples {
         let pairs = all().filter(|&(k, t)| is_pair(&lessons[k], t)).collect();
         if singles.is_empty() {
             let problem = "left no pose known: this method learns from labels alone; raise the share";
-            return Err(Error::setting("labels", problem));
+            return Err(Error::setting("label_fraction", problem));
         }
         let window = lessons.iter().map(Lesson::len).min().unwrap_or(1).min(WINDOW);
         Ok(Self { lessons, singles, pairs, window })
@@ -233,6 +233,6 @@ mod tests {
         assert_eq!(spoil(1.0, f32::INFINITY, 1.0), (3, 1));
         assert_eq!(spoil(1.0, 1.0, f32::NAN), (2, 2));
         let none = Examples::new(lessons(&[5], |_, _| false)).map(|_| ()).unwrap_err().to_string();
-        assert!(none.contains("labels") && none.contains("no pose known"), "{none}");
+        assert!(none.contains("label_fraction") && none.contains("no pose known"), "{none}");
     }
 }

@@ -15,10 +15,10 @@ pub enum HouseBlockStart {
     Carried,
 }
 
-/// `[house.pseudo-likelihood]` in a file. Each is a choice on which the paper and the authors' code differ, or which
+/// `[house.pseudo_likelihood]` in a file. Each is a choice on which the paper and the authors' code differ, or which
 /// the paper leaves open; [`crate::objective::PseudoLikelihood`] tells more of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[serde(deny_unknown_fields, default)]
 pub struct HousePseudoLikelihood {
     /// The law μ of a block's first state.
     pub start: HouseBlockStart,

@@ -29,7 +29,7 @@ pub(super) struct Weights {
 impl Weights {
     pub(super) fn of(choices: &Choices, experiment: &Experiment, scales: &Scales, sizes: [usize; 3]) -> Self {
         let [sequences, steps, _] = sizes;
-        let share = sequences as f64 * steps as f64 * experiment.labels;
+        let share = sequences as f64 * steps as f64 * experiment.label_fraction;
         let law = choices.pseudo_likelihood(scales);
         let BlockStart::Carried(start) = law.start else {
             unreachable!("the released code carries blocks on")

@@ -2,7 +2,8 @@
 
 use super::super::{given, init};
 use super::*;
-use crate::learn::{Detail, MethodName, PresetName, Scales, Tracking, TrainingSet};
+use crate::learn::{Detail, Scales, Tracking, TrainingSet};
+use crate::methods::sdpf::Variant;
 use crate::nets::Activation;
 use crate::objective::{Reconstruction, WeightedSum};
 use crate::parameters::{Named, gradients};
@@ -29,18 +30,19 @@ fn lessons(episodes: Vec<Trajectory>, labels: f64) -> (Vec<Lesson>, Scales) {
     (set.lessons(&(0..count).collect::<Vec<_>>(), 0).unwrap(), Scales::measure(&set).unwrap())
 }
 
-fn experiment(method: MethodName, labels: f64, particles: usize) -> Experiment {
-    Experiment { method, preset: PresetName::ReleasedCode, labels, particles, ..Experiment::default() }
+fn experiment(label_fraction: f64, particles: usize) -> Experiment {
+    Experiment { label_fraction, particles, ..Experiment::default() }
 }
 
 /// Loss and gradients of both, for a seed.
 fn both(
+    variant: Variant,
     experiment: &Experiment,
     lessons: &[Lesson],
     scales: &Scales,
     seed: u64,
 ) -> [(f64, Vec<Named>, Figures); 2] {
-    let (choices, device) = (Choices::of(experiment), Device::flex().autodiff());
+    let (choices, device) = (Choices::of(variant, experiment), Device::flex().autodiff());
     let mut first = init(7, &device);
     let model = given(choices, scales, &mut first);
     let mut parts = choices.losses(experiment, scales);
@@ -67,17 +69,17 @@ fn both(
 /// rounding of a border between weights, which it does about once in 10⁵ draws.
 #[test]
 fn the_same_as_with_tensors() {
-    let sdpf = |labels, particles| experiment(MethodName::Sdpf, labels, particles);
     let cases = [
-        (sdpf(0.3, 9), 3, 45),
-        (sdpf(0.5, 1), 2, 3),
-        (sdpf(0.2, 30), 9, 20),
-        (sdpf(0.0, 5), 2, 21),
-        (experiment(MethodName::Dpf, 0.4, 11), 3, 12),
+        (Variant::Released, experiment(0.3, 9), 3, 45),
+        (Variant::Released, experiment(0.5, 1), 2, 3),
+        (Variant::Released, experiment(0.2, 30), 9, 20),
+        (Variant::Released, experiment(0.0, 5), 2, 21),
+        (Variant::Supervised, experiment(0.4, 11), 3, 12),
     ];
-    for (case, (experiment, count, steps)) in cases.into_iter().enumerate() {
-        let (lessons, scales) = lessons(episodes(count, steps), experiment.labels);
-        let [(expected, by_tensors, told), (found, by_hand, said)] = both(&experiment, &lessons, &scales, 3);
+    for (case, (variant, experiment, count, steps)) in cases.into_iter().enumerate() {
+        let (lessons, scales) = lessons(episodes(count, steps), experiment.label_fraction);
+        let [(expected, by_tensors, told), (found, by_hand, said)] =
+            both(variant, &experiment, &lessons, &scales, 3);
         assert!((found - expected).abs() < 1e-4 * (1.0 + expected.abs()), "{case}: {found}, not {expected}");
         for ((name, found), (other, expected)) in said.losses.iter().zip(&told.losses) {
             assert_eq!(name, other);
@@ -100,7 +102,7 @@ fn the_same_as_with_tensors() {
 /// An image that is not finite is left to the tensors.
 #[test]
 fn what_is_not_finite_is_left_to_tensors() {
-    let experiment = experiment(MethodName::Dpf, 0.5, 4);
+    let experiment = experiment(0.5, 4);
     let mut lost = episodes(2, 4);
     if let Observations::Images(images) = &mut lost[1].observations {
         let numbers = (0..images.pixels.len()).map(|k| if k == 5 { f32::NAN } else { images.pixels.get(k) });
@@ -108,7 +110,7 @@ fn what_is_not_finite_is_left_to_tensors() {
     }
     let (_, scales) = lessons(episodes(2, 4), 0.5);
     let (lessons, _) = lessons(lost, 0.5);
-    let choices = Choices::of(&experiment);
+    let choices = Choices::of(Variant::Supervised, &experiment);
     let model = given(choices, &scales, &mut init(7, &Device::flex()));
     let course = choices.course(WeightedSum(choices.losses(&experiment, &scales)), &scales);
     let found = alone(choices, &experiment).unwrap().loss(&model, &course, &lessons, 3).unwrap();
@@ -123,8 +125,8 @@ fn figures(track: &Track) -> Vec<f64> {
 /// The same tracks, with densities and evidence, for a filter that draws the same particles.
 #[test]
 fn tracks_as_with_tensors() {
-    let experiment = experiment(MethodName::Dpf, 0.5, 20);
-    let (episodes, choices) = (episodes(3, 30), Choices::of(&experiment));
+    let experiment = experiment(0.5, 20);
+    let (episodes, choices) = (episodes(3, 30), Choices::of(Variant::Supervised, &experiment));
     let (_, scales) = lessons(episodes.clone(), 0.5);
     let model = given(choices, &scales, &mut init(7, &Device::flex()));
     let course = choices.course(WeightedSum(choices.losses(&experiment, &scales)), &scales);
