@@ -15,12 +15,13 @@ use crate::particles::Particles;
 use crate::resample::{Resampler, Scheme};
 use crate::sensor::{Reading, Sensor};
 use crate::space::Space;
+use std::sync::Arc;
 
 /// A filter: everything but motion, sensor and random numbers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Filter {
     /// How ancestors are drawn.
-    pub resampler: Box<dyn Resampler>,
+    pub resampler: Arc<dyn Resampler>,
     /// Resamples where the effective sample size is below this share of N; always above 1.
     pub resample_below: f64,
     /// How many particles there are.
@@ -74,7 +75,7 @@ impl Filter {
     /// A bootstrap filter of a fixed number of particles, resampled systematically when half of them count.
     pub fn bootstrap(particles: usize) -> Self {
         Self {
-            resampler: Box::new(Scheme::Systematic),
+            resampler: Arc::new(Scheme::Systematic),
             resample_below: 0.5,
             population: Population::fixed(particles),
             tempering: Tempering::NONE,

@@ -1,25 +1,22 @@
 //! Text files that say which pieces to use: serde types of TOML, and what they build.
 //!
-//! Names are in kebab-case, unknown ones are refused with the nearest known one, and numbers are
+//! Unknown names are refused with the nearest known one, and numbers are
 //! checked when a piece is built, so that a file is wrong with a message and never with a panic.
 //!
 //! ```
-//! use driftless::config::{ResamplerConfig, parse};
-//! use driftless::Space;
+//! use driftless::config::parse;
+//! use driftless::learn::Experiment;
 //!
-//! let text = "kind = 'when-below'\nfraction = 0.5\ninner = { kind = 'scheme', scheme = 'residual' }";
-//! let resampler = parse::<ResamplerConfig>(text)?.build(Space::SE2)?;
-//! assert_eq!(resampler.uniforms(100), 100);
-//! let error = parse::<ResamplerConfig>("kind = 'soft'\nalpah = 0.5").unwrap_err();
-//! assert!(error.to_string().contains("did you mean `alpha`?"));
+//! let experiment: Experiment = parse("resampler = { kind = 'soft', alpha = 0.3, below = 0.5 }")?;
+//! assert_eq!(experiment.resampler.unwrap().kind, "soft");
+//! let error = parse::<Experiment>("particels = 30").unwrap_err();
+//! assert!(error.to_string().contains("did you mean `particles`?"));
 //! # Ok::<(), driftless::Error>(())
 //! ```
 
 mod renamed;
-mod resampler;
 
 pub use renamed::renamed_method;
-pub use resampler::{ResamplerConfig, SchemeName};
 
 use crate::error::{Error, Result};
 use serde::de::DeserializeOwned;
@@ -113,9 +110,6 @@ mod tests {
             #[serde(rename = "rate")]
             _rate: f64,
         }
-        let error = parse::<ResamplerConfig>("kind = 'soft'\nalpah = 0.3\n").unwrap_err().to_string();
-        assert!(error.contains("unknown field `alpah`"), "{error}");
-        assert!(error.ends_with("did you mean `alpha`?"), "{error}");
         let error = parse::<Flat>("rate = 0.1\nraet = 3\n").unwrap_err().to_string();
         assert!(error.starts_with("line 2: unknown field `raet`"), "{error}");
         assert!(error.ends_with("did you mean `rate`?"), "{error}");

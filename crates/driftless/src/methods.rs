@@ -45,5 +45,11 @@ pub fn build(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>
         let (id, works, others) = (method.id, works.join(" and "), others.join(", "));
         return Err(Error::setting("method", format!("{id} is for {works}; in {world}s there are {others}")));
     };
+    if experiment.resampler.is_some() && ["lstm", "odometry"].contains(&method.id) {
+        return Err(Error::setting(
+            "resampler",
+            format!("is for filters: {} has no particles to resample", method.id),
+        ));
+    }
     build(experiment, scales)
 }

@@ -7,6 +7,7 @@
 //! the filter has no branch for any of them.
 
 mod adaptive;
+mod registry;
 mod scheme;
 mod sinkhorn;
 mod soft;
@@ -15,6 +16,7 @@ mod transport;
 mod truncate;
 
 pub use adaptive::WhenBelow;
+pub use registry::{Built, RESAMPLERS, RegisteredResampler, ResamplerSettings};
 pub use scheme::Scheme;
 pub use soft::Soft;
 pub use stop_gradient::StopGradient;

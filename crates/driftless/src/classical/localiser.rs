@@ -4,6 +4,7 @@ use super::scan::RangeScan;
 use super::settings::ClassicalSettings;
 use super::{Pose, SensorModel};
 use crate::error::{Error, Result};
+use crate::resample::ResamplerSettings;
 use driftless_core::filter::Tempering;
 use driftless_core::motion::{HeadingNoise, Odometry, Still};
 use driftless_core::{
@@ -89,6 +90,7 @@ impl<'a> Localiser<'a> {
             tempering: Tempering::constant(settings.likelihood_tempering as f32),
             ..Filter::bootstrap(start.len())
         };
+        let filter = ResamplerSettings::apply(settings.resampler.as_ref(), filter)?;
         let (state, workspace) = (FilterState::new(Belief::new(particles)), Workspace::new(Space::SE2));
         Ok(Self { model, filter, odometry, state, workspace })
     }

@@ -2,6 +2,7 @@
 
 use crate::config::{check, positive};
 use crate::error::Result;
+use crate::resample::ResamplerSettings;
 use serde::{Deserialize, Serialize};
 
 /// How to localise.
@@ -29,6 +30,9 @@ pub struct ClassicalSettings {
     pub odometry_noise: f64,
     /// Particles are drawn anew when fewer than this share of them count, from 0 (never) to 1.
     pub resample_below: f64,
+    /// How particles are resampled; systematically without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resampler: Option<ResamplerSettings>,
 }
 
 impl Default for ClassicalSettings {
@@ -44,6 +48,7 @@ impl Default for ClassicalSettings {
             heading_noise: 5.0,
             odometry_noise: 0.0,
             resample_below: 0.5,
+            resampler: None,
         }
     }
 }

@@ -12,6 +12,8 @@ use super::Ablation;
 use crate::config;
 use crate::error::{Error, Result};
 use crate::methods::{Registered, methods_in};
+use crate::resample::ResamplerSettings;
+use crate::space::Space;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -68,6 +70,9 @@ pub struct Experiment {
     /// Whether kernels by hand take the place of tensors where there are some: faster, the same but for rounding.
     #[serde(skip_serializing_if = "is_true")]
     pub kernels: bool,
+    /// How particles are resampled; a method's own way without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resampler: Option<ResamplerSettings>,
     /// Where robots are.
     #[serde(skip_serializing_if = "is_default")]
     pub world: WorldKind,
@@ -102,6 +107,7 @@ impl Default for Experiment {
             crop: 24,
             ablation: Vec::new(),
             kernels: true,
+            resampler: None,
             world: WorldKind::Maze,
             house: HouseSettings::default(),
         }
@@ -163,6 +169,9 @@ impl Experiment {
     pub fn check(&self) -> Result<()> {
         let share = (0.0..=1.0).contains(&self.label_fraction);
         config::check("label_fraction", self.label_fraction, share, "a share from 0 to 1")?;
+        if let Some(resampler) = &self.resampler {
+            resampler.build(Space::SE2).map_err(|error| error.under("resampler"))?;
+        }
         let has_parts = self.world == WorldKind::Maze && self.method.id.starts_with("driftless");
         if !has_parts && !self.ablation.is_empty() {
             return Err(Error::setting("ablation", "is for driftless in mazes: others have no such parts"));

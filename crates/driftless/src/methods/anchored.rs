@@ -23,6 +23,7 @@ use crate::learn::{Ablation, EpochReport, Experiment, Method, Scales, Tracking, 
 use crate::online::UnderWay;
 use crate::optimise::{Adam, Optimiser, Rule, Schedule};
 use crate::parameters::Named;
+use crate::resample::ResamplerSettings;
 use crate::smooth::chain::Bridge;
 use burn::tensor::Device;
 use driftless_core::filter::{Population, Recovery, Tempering};
@@ -77,6 +78,8 @@ pub struct AnchoredEm {
     /// M poses at each step of each trajectory, as drawn last; empty where there is no label.
     drawn: Vec<Vec<Vec<[f32; 3]>>>,
     effective_sample_size: f64,
+    /// The filter of tracking, but for what depends on the episode.
+    filter: Filter,
     /// Recomputed when missing.
     bridges: Option<Vec<Option<Bridge>>>,
 }
@@ -104,6 +107,7 @@ impl AnchoredEm {
             drawn: Vec::new(),
             effective_sample_size: 0.0,
             bridges: None,
+            filter: ResamplerSettings::apply(experiment.resampler.as_ref(), Filter::bootstrap(1))?,
         })
     }
 
@@ -151,7 +155,7 @@ impl AnchoredEm {
                 one_place: ONE_PLACE * found,
             },
             recovery: self.has(Ablation::Recovery).then_some(RECOVERY),
-            ..Filter::bootstrap(particles)
+            ..self.filter.clone()
         };
         Tracker::new(filter, self.odometry(), looks_first, draws)
     }

@@ -23,7 +23,9 @@ use crate::error::{Error, Result};
 use crate::learn::{EpochReport, Experiment, HouseSettings, Method, Scales, Tracking, TrainingSet};
 use crate::optimise::{Optimiser, RmsProp, Rule};
 use crate::parameters::Named;
+use crate::resample::ResamplerSettings;
 use crate::weights::{self, pfnet_checkpoint};
+use driftless_core::Filter;
 use driftless_kernels::pfnet::PfnetPlan;
 use driftless_world::evaluation::Track;
 use driftless_world::labels::{LabelBudget, Lesson};
@@ -120,6 +122,8 @@ impl Method for PfnetFilter {
     }
 
     fn track(&self, episodes: &[Trajectory], how: Tracking) -> Result<Vec<Track>> {
+        let filter = Filter::bootstrap(how.particles);
+        let filter = ResamplerSettings::apply(self.experiment.resampler.as_ref(), filter)?;
         let one = |(number, episode): (usize, &Trajectory)| {
             let (lesson, truth) = told(number, episode)?;
             let walk = Walk::new(&lesson, self.settings())?;
@@ -128,7 +132,7 @@ impl Method for PfnetFilter {
                 &self.network,
                 self.settings(),
                 &walk,
-                how.particles,
+                &filter,
                 (how.seed, number as u64),
                 |belief, log_evidence| recorder.step(belief, log_evidence),
             )?;

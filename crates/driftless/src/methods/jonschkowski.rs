@@ -43,7 +43,7 @@ use crate::filter::{Filter, Injection};
 use crate::learn::{EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
 use crate::objective::{KernelDensity, WeightedSum};
 use crate::parameters::{Named, values, with_values};
-use crate::resample::{Scheme, Truncate};
+use crate::resample::{Resampler, Scheme, Truncate};
 use crate::space::Space;
 use burn::tensor::{DType, Device, Tensor};
 use driftless_world::evaluation::Track;
@@ -75,14 +75,18 @@ pub struct Jonschkowski {
 
 impl Jonschkowski {
     /// Not taught yet.
-    pub fn new(experiment: &Experiment, scales: &Scales) -> Self {
-        let resampler = Truncate(Box::new(Scheme::Systematic));
+    pub fn new(experiment: &Experiment, scales: &Scales) -> Result<Self> {
+        let resampler: Box<dyn Resampler> = match &experiment.resampler {
+            Some(settings) if !settings.is_scheme() => settings.differentiable(Space::SE2)?,
+            Some(settings) => Box::new(Truncate(settings.differentiable(Space::SE2)?)),
+            None => Box::new(Truncate(Box::new(Scheme::Systematic))),
+        };
         let filter = Filter::new(Space::SE2, resampler).injecting(Injection::new(PROPOSE_RATIO));
         let objective = WeightedSum(vec![(1.0, Box::new(density(BANDWIDTH, experiment, scales)) as _)]);
         // The prior is never drawn from: all first particles are proposed.
         let course = Course { filter, prior: sdpf::prior(scales), objective, scales: scales.clone() };
         let learner = Learner::new(networks(experiment.seed, scales, &Device::flex().autodiff()));
-        Self { experiment: experiment.clone(), scales: scales.clone(), course, learner, stage: None }
+        Ok(Self { experiment: experiment.clone(), scales: scales.clone(), course, learner, stage: None })
     }
 
     /// The loss of one update, `[1]`, and its figures; `seed` names everything random.

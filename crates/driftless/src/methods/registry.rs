@@ -50,14 +50,14 @@ pub const METHODS: &[Registered] = &[
         (Maze, |e, s| Ok(Box::new(AnchoredEm::new(e, s, Teaching::LabelsAlone)?))),
         (House, |e, s| Ok(Box::new(PfnetFilter::new(e, s, Training::DriftlessSupervised)?)))] },
     Registered { id: "sdpf", label: "SDPF (paper)", learns: FromAllSteps, builds: &[
-        (Maze, |e, s| Ok(sdpf::build(Variant::Paper, e, s))),
+        (Maze, |e, s| sdpf::build(Variant::Paper, e, s)),
         (House, |e, s| Ok(Box::new(PfnetFilter::new(e, s, Training::Sdpf)?)))] },
     Registered { id: "sdpf-released", label: "SDPF (authors' code)", learns: FromAllSteps, builds: &[
-        (Maze, |e, s| Ok(sdpf::build(Variant::Released, e, s)))] },
+        (Maze, |e, s| sdpf::build(Variant::Released, e, s))] },
     Registered { id: "sdpf-supervised", label: "SDPF without Q (authors' \"DPF\")", learns: FromLabels, builds: &[
-        (Maze, |e, s| Ok(sdpf::build(Variant::Supervised, e, s)))] },
+        (Maze, |e, s| sdpf::build(Variant::Supervised, e, s))] },
     Registered { id: "dpf", label: "DPF (Jonschkowski 2018)", learns: FromLabels, builds: &[
-        (Maze, |e, s| Ok(Box::new(Jonschkowski::new(e, s))))] },
+        (Maze, |e, s| Ok(Box::new(Jonschkowski::new(e, s)?)))] },
     Registered { id: "pfnet", label: "PF-net (Karkus 2018), as published", learns: FromLabels, builds: &[
         (House, |e, s| Ok(Box::new(PfnetFilter::new(e, s, Training::Pfnet)?)))] },
     Registered { id: "lstm", label: "LSTM", learns: FromLabels, builds: &[

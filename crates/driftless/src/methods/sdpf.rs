@@ -2,6 +2,7 @@
 
 use super::filtering::{Course, FilterMethod};
 use crate::batch::LabelMean;
+use crate::error::Result;
 use crate::filter::Filter;
 use crate::learn::{Experiment, Method, Scales};
 use crate::model::{
@@ -14,7 +15,7 @@ use crate::objective::{
 };
 use crate::parameters::Init;
 use crate::prior::Prior;
-use crate::resample::{Resampler, Scheme, Truncate, WhenBelow};
+use crate::resample::{Resampler, ResamplerSettings, Scheme, Truncate, WhenBelow};
 use crate::space::Space;
 use burn::tensor::{DType, Device};
 use driftless_world::random::Random;
@@ -101,8 +102,18 @@ impl Choices {
         Self { labels: if experiment.label_fraction > 0.0 { choices.labels } else { 0.0 }, ..choices }
     }
 
-    /// How and when particles are drawn anew, and where gradients end.
-    pub fn resampler(&self) -> Box<dyn Resampler> {
+    /// How and when particles are resampled, and where gradients end; as an experiment says, or as published. The
+    /// authors' code lets no gradient through a scheme.
+    pub fn resampler(&self, settings: Option<&ResamplerSettings>) -> Result<Box<dyn Resampler>> {
+        if let Some(settings) = settings {
+            let chosen = settings.differentiable(Space::SE2)?;
+            let stops = self.threshold.is_none() && settings.is_scheme();
+            return Ok(if stops { Box::new(Truncate(chosen)) } else { chosen });
+        }
+        Ok(self.published_resampler())
+    }
+
+    fn published_resampler(&self) -> Box<dyn Resampler> {
         match self.threshold {
             Some(fraction) => Box::new(WhenBelow { fraction, inner: Box::new(Scheme::Multinomial) }),
             None => Box::new(Truncate(Box::new(Scheme::Systematic))),
@@ -141,8 +152,13 @@ impl Choices {
         }
     }
 
-    fn course<M: Model>(&self, objective: WeightedSum<M>, scales: &Scales) -> Course<M> {
-        let filter = Filter::new(Space::SE2, self.resampler());
+    fn course<M: Model>(
+        &self,
+        objective: WeightedSum<M>,
+        scales: &Scales,
+        resampler: Box<dyn Resampler>,
+    ) -> Course<M> {
+        let filter = Filter::new(Space::SE2, resampler);
         Course { filter, prior: prior(scales), objective, scales: scales.clone() }
     }
 
@@ -193,8 +209,9 @@ fn learned(choices: Choices, scales: &Scales, init: &mut Init) -> Learned {
 }
 
 /// The filter of an experiment, not taught yet.
-pub(super) fn build(variant: Variant, experiment: &Experiment, scales: &Scales) -> Box<dyn Method> {
+pub(super) fn build(variant: Variant, experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>> {
     let choices = Choices::of(variant, experiment);
+    let resampler = choices.resampler(experiment.resampler.as_ref())?;
     let (seed, own) = (experiment.seed, scales.clone());
     if choices.reconstruction > 0.0 {
         let mut parts = choices.losses(experiment, scales);
@@ -205,17 +222,17 @@ pub(super) fn build(variant: Variant, experiment: &Experiment, scales: &Scales) 
             let decoder = ImageDecoder::new(choices.plan(&own), Activation::Relu, &mut init);
             Autoencoding { model, decoder }
         };
-        let course = choices.course(WeightedSum(parts), scales);
+        let course = choices.course(WeightedSum(parts), scales, resampler);
         let by_hand = by_hand::autoencoding(choices, experiment);
-        return Box::new(FilterMethod::new(experiment, course, Box::new(make)).by_hand(by_hand));
+        return Ok(Box::new(FilterMethod::new(experiment, course, Box::new(make)).by_hand(by_hand)));
     }
     if choices.learned_motion {
         let make = move |device: &Device| learned(choices, &own, &mut init(seed, device));
-        let course = choices.course(WeightedSum(choices.losses(experiment, scales)), scales);
-        return Box::new(FilterMethod::new(experiment, course, Box::new(make)));
+        let course = choices.course(WeightedSum(choices.losses(experiment, scales)), scales, resampler);
+        return Ok(Box::new(FilterMethod::new(experiment, course, Box::new(make))));
     }
     let make = move |device: &Device| given(choices, &own, &mut init(seed, device));
-    let course = choices.course(WeightedSum(choices.losses(experiment, scales)), scales);
+    let course = choices.course(WeightedSum(choices.losses(experiment, scales)), scales, resampler);
     let by_hand = by_hand::alone(choices, experiment);
-    Box::new(FilterMethod::new(experiment, course, Box::new(make)).by_hand(by_hand))
+    Ok(Box::new(FilterMethod::new(experiment, course, Box::new(make)).by_hand(by_hand)))
 }

@@ -55,7 +55,7 @@ fn loss(report: &EpochReport, name: &str) -> Option<f64> {
 
 #[test]
 fn rows_1_and_14_resampling() {
-    let [paper, released] = choices().map(|choices| format!("{:?}", choices.resampler()));
+    let [paper, released] = choices().map(|choices| format!("{:?}", choices.resampler(None).unwrap()));
     let below = "WhenBelow { fraction: 0.5, inner: Multinomial }";
     assert_eq!(paper, below, "row 1: below N / 2, multinomial; row 14: the gradient goes on");
     assert_eq!(released, "Truncate(Systematic)", "row 1: always, systematic; row 14: the gradient stops");

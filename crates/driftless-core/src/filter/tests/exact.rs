@@ -7,6 +7,7 @@ use crate::resample::{Scheme, Soft};
 use crate::sensor::Likelihood;
 use crate::smooth::{Transition, backward_simulation};
 use crate::{Belief, Particles, Space};
+use std::sync::Arc;
 
 /// x_t = 0.9 x_{t-1} + N(0, 0.5²), y_t = x_t + N(0, 0.8²).
 const KEEP: f32 = 0.9;
@@ -90,14 +91,14 @@ fn run(filter: &Filter, count: usize, seed: u64) -> (Vec<Belief>, f64) {
 #[test]
 fn kalman_filter() {
     let (exact, log_evidence) = kalman();
-    let with = |resampler: Box<dyn crate::Resampler>, resample_below: f64| Filter {
+    let with = |resampler: Arc<dyn crate::Resampler>, resample_below: f64| Filter {
         resampler,
         resample_below,
         ..Filter::bootstrap(40_000)
     };
     let mut filters: Vec<Filter> =
-        Scheme::ALL.into_iter().flat_map(|s| [0.0, 0.5, 2.0].map(|below| with(Box::new(s), below))).collect();
-    filters.push(with(Box::new(Soft { alpha: 0.5, scheme: Scheme::Systematic }), 2.0));
+        Scheme::ALL.into_iter().flat_map(|s| [0.0, 0.5, 2.0].map(|below| with(Arc::new(s), below))).collect();
+    filters.push(with(Arc::new(Soft { alpha: 0.5, scheme: Scheme::Systematic }), 2.0));
     for filter in &filters {
         let (beliefs, evidence) = run(filter, 40_000, 3);
         for (belief, [mean, variance]) in beliefs.iter().zip(&exact) {
@@ -113,7 +114,7 @@ fn kalman_filter() {
 fn evidence_is_unbiased_with_few_particles() {
     let (_, exact) = kalman();
     let soft = Soft { alpha: 0.4, scheme: Scheme::Multinomial };
-    let resamplers: [Box<dyn crate::Resampler>; 2] = [Box::new(Scheme::Systematic), Box::new(soft)];
+    let resamplers: [Arc<dyn crate::Resampler>; 2] = [Arc::new(Scheme::Systematic), Arc::new(soft)];
     for resampler in resamplers {
         let filter = Filter { resampler, resample_below: 2.0, ..Filter::bootstrap(8) };
         let ratios: Vec<f64> = (0..4000).map(|seed| (run(&filter, 8, seed).1 - exact).exp()).collect();

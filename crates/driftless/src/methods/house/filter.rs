@@ -76,13 +76,13 @@ pub(super) fn follow(
     network: &Network,
     settings: &HouseSettings,
     walk: &Walk,
-    particles: usize,
+    filter: &Filter,
     (seed, number): (u64, u64),
     mut show: impl FnMut(&Belief, f64),
 ) -> Result<()> {
-    let poses = first(walk.start, &walk.maps, particles, &mut Random::stream(seed, number))?;
+    let poses = first(walk.start, &walk.maps, filter.population.least, &mut Random::stream(seed, number))?;
     let tempering = Tempering::constant(settings.likelihood_tempering as f32);
-    let filter = Filter { tempering, ..Filter::bootstrap(particles) };
+    let filter = Filter { tempering, ..filter.clone() };
     let (mut state, mut workspace) = (started(&poses), Workspace::new(Space::SE2));
     let (odometry, mut draws) = (odometry(settings.noise()), Stream::new(seed, number));
     let (seen, pool) = <(PfnetMemory, Pool)>::default();

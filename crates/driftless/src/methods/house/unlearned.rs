@@ -45,6 +45,7 @@ impl UnlearnedMethod {
         let settings = ClassicalSettings {
             position_noise: house.noise_metres,
             heading_noise: house.noise_degrees,
+            resampler: experiment.resampler.clone(),
             ..house.classical.clone()
         };
         Self { which, settings, scales: scales.clone() }

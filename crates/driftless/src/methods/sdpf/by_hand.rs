@@ -159,7 +159,7 @@ where
 {
     let released = choices.threshold.is_none() && !choices.learned_motion && choices.kernel_density;
     let (experiment, shop) = (experiment.clone(), Workshop::default());
-    (released && experiment.kernels)
+    (released && experiment.kernels && experiment.resampler.is_none())
         .then(|| Box::new(Hand { choices, experiment, shop, networks }) as Box<dyn ByHand<M>>)
 }
 

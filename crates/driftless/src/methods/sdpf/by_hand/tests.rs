@@ -47,7 +47,11 @@ fn both(
     let model = given(choices, scales, &mut first);
     let mut parts = choices.losses(experiment, scales);
     if choices.reconstruction == 0.0 {
-        let course = choices.course(WeightedSum(choices.losses(experiment, scales)), scales);
+        let course = choices.course(
+            WeightedSum(choices.losses(experiment, scales)),
+            scales,
+            choices.resampler(None).unwrap(),
+        );
         let (loss, figures) = course.loss(&model, lessons, experiment.particles, seed).unwrap();
         let tensors = (figures.losses[0].1, gradients(&model, &loss.backward()), figures);
         let found =
@@ -57,7 +61,7 @@ fn both(
     parts.push((choices.reconstruction, Box::new(Reconstruction)));
     let decoder = ImageDecoder::new(choices.plan(scales), Activation::Relu, &mut first);
     let model = Autoencoding { model, decoder };
-    let course = choices.course(WeightedSum(parts), scales);
+    let course = choices.course(WeightedSum(parts), scales, choices.resampler(None).unwrap());
     let (loss, figures) = course.loss(&model, lessons, experiment.particles, seed).unwrap();
     let tensors = (figures.losses[0].1, gradients(&model, &loss.backward()), figures);
     let found =
@@ -112,7 +116,11 @@ fn what_is_not_finite_is_left_to_tensors() {
     let (lessons, _) = lessons(lost, 0.5);
     let choices = Choices::of(Variant::Supervised, &experiment);
     let model = given(choices, &scales, &mut init(7, &Device::flex()));
-    let course = choices.course(WeightedSum(choices.losses(&experiment, &scales)), &scales);
+    let course = choices.course(
+        WeightedSum(choices.losses(&experiment, &scales)),
+        &scales,
+        choices.resampler(None).unwrap(),
+    );
     let found = alone(choices, &experiment).unwrap().loss(&model, &course, &lessons, 3).unwrap();
     assert!(found.is_none());
 }
@@ -129,7 +137,11 @@ fn tracks_as_with_tensors() {
     let (episodes, choices) = (episodes(3, 30), Choices::of(Variant::Supervised, &experiment));
     let (_, scales) = lessons(episodes.clone(), 0.5);
     let model = given(choices, &scales, &mut init(7, &Device::flex()));
-    let course = choices.course(WeightedSum(choices.losses(&experiment, &scales)), &scales);
+    let course = choices.course(
+        WeightedSum(choices.losses(&experiment, &scales)),
+        &scales,
+        choices.resampler(None).unwrap(),
+    );
     let how = Tracking { particles: 20, seed: 3, detail: Detail::Clouds };
     let expected = course.track(&model, &episodes, how, None).unwrap();
     let by_hand = alone(choices, &experiment);
