@@ -30,6 +30,8 @@ pub mod batch;
 pub mod belief;
 pub mod classical;
 pub mod config;
+#[cfg(test)]
+mod contract;
 pub mod draws;
 pub mod dropout;
 pub mod error;
