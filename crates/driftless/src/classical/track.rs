@@ -20,7 +20,7 @@ pub struct ClassicalTrack {
     pub effective: Vec<f64>,
     /// Steps whose scan no particle could explain.
     pub unexplained: Vec<usize>,
-    /// All particles, weighed, before they are drawn anew; if `keep-clouds` is set.
+    /// All particles, weighed, before they are drawn anew; if `keep_clouds` is set.
     pub clouds: Option<Vec<Vec<Particle>>>,
 }
 
