@@ -33,7 +33,8 @@ const fn recipe(name: &'static str, quick_epochs: u64, epoch_seconds: f64, every
     Recipe { name, quick_epochs, epoch_seconds, every_share }
 }
 
-/// What methods cost. Those that are not trained have one epoch of no time.
+/// What methods cost. Those that are not trained have one epoch of no time; `pfnet` was not measured and is taken to
+/// cost what `sdpf` does, whose network and blocks it has.
 const MEASURED: [(WorldKind, Recipe); 14] = [
     (WorldKind::Maze, recipe("driftless", 30, 2.8, true)),
     (WorldKind::Maze, recipe("driftless-supervised", 30, 2.5, true)),
