@@ -41,10 +41,18 @@ impl Rule {
         }
     }
 
-    /// What is taken from one number, whose state moves on. `update` counts from 1.
-    fn change(&self, state: [&mut f64; 2], gradient: f64, rate: f64, update: u64) -> f64 {
+    /// The rate of an update, which counts from 1.
+    fn rate(&self, rate: f64, update: u64) -> f64 {
         match self {
-            Self::Adam(rule) => rule.change(state, gradient, rate, update),
+            Self::Adam(rule) => rule.unbiased_rate(rate, update),
+            Self::RmsProp(_) => rate,
+        }
+    }
+
+    /// What is taken from one number, whose state moves on, at the update's [`Rule::rate`].
+    fn change(&self, state: [&mut f64; 2], gradient: f64, rate: f64) -> f64 {
+        match self {
+            Self::Adam(rule) => rule.change(state, gradient, rate),
             Self::RmsProp(rule) => rule.change(state, gradient, rate),
         }
     }
@@ -173,6 +181,7 @@ impl Optimiser {
 
     /// New values and state of the parameters that have gradients; nothing is kept yet.
     fn updated(&self, values: &[Named], gradients: Vec<Named>, rate: f64) -> Result<Updated, Skipped> {
+        let rate = self.rule.rate(rate, self.updates + 1);
         let mut state = BTreeMap::new();
         let mut changed = Vec::with_capacity(gradients.len());
         for gradient in gradients {
@@ -183,7 +192,7 @@ impl Optimiser {
             let slots_of_each = first.par_iter_mut().zip(second).with_min_len(AT_ONCE);
             let numbers = new.values.par_iter_mut().zip(&gradient.values).zip(slots_of_each);
             numbers.for_each(|((value, gradient), (first, second))| {
-                *value -= self.rule.change([first, second], *gradient, rate, self.updates + 1);
+                *value -= self.rule.change([first, second], *gradient, rate);
             });
             let fits = new.values.iter().all(|&value| fits(value, new.precision));
             if !fits || !slots.values.iter().all(|values| is_finite(values)) {

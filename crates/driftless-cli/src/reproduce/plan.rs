@@ -38,7 +38,8 @@ const fn recipe(name: &'static str, quick_epochs: u64, epoch_seconds: f64, quick
     Recipe { name, quick_epochs, epoch_seconds, learns: true, quick_shares }
 }
 
-/// What methods cost that are trained.
+/// What methods cost that are trained; `pfnet` was not measured and is taken to cost what `sdpf` does, whose network and
+/// blocks it has.
 const MEASURED: [(WorldKind, Recipe); 12] = [
     (WorldKind::Maze, recipe("driftless", 30, 2.8, true)),
     (WorldKind::Maze, recipe("driftless-supervised", 30, 2.5, true)),

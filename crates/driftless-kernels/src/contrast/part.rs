@@ -6,7 +6,10 @@ use crate::gemm::{Finish, Left, Out, Panels, Right, product};
 use crate::images::ImageMemory;
 use crate::mlp::MlpMemory;
 use crate::rows::{back_through_units, to_units};
-use crate::{Cpu, padded};
+use crate::cpu::Work;
+use crate::exponential::{exp_of_negative, log_sum_exp};
+use crate::{Cpu, LANES, padded};
+use std::ops::Range;
 
 /// What all parts need of each other.
 #[derive(Debug, Default)]
@@ -106,7 +109,7 @@ impl Part {
             let own = (self.number * AT_ONCE + k) * each;
             let (cosines, pads) = row.split_at_mut(all.poses);
             pads.fill(0.0);
-            let (loss, by_sharpness) = cost(cosines, own..own + each, sharpness, share);
+            let (loss, by_sharpness) = cost(cpu, cosines, own..own + each, sharpness, share);
             self.loss += loss;
             self.gradient.sharpness += by_sharpness;
         }
@@ -143,22 +146,41 @@ impl Part {
 
 /// The cost of one image, log Σ_all exp(κ cos) - log Σ_own exp(κ cos), and its derivative by κ times `share`; those by
 /// the cosines, times `share`, take their place.
-fn cost(cosines: &mut [f32], own: std::ops::Range<usize>, sharpness: f32, share: f32) -> (f64, f64) {
-    let log_sum = |cosines: &[f32]| {
-        let most = cosines.iter().fold(f32::NEG_INFINITY, |most, &c| most.max(c));
-        let sum: f32 = cosines.iter().map(|&c| (sharpness * (c - most)).exp()).sum();
-        sharpness * most + sum.ln()
-    };
-    let (all, mine) = (log_sum(cosines), log_sum(&cosines[own.clone()]));
-    let mut by_sharpness = 0.0;
-    for (k, cosine) in cosines.iter_mut().enumerate() {
-        let score = sharpness * *cosine;
-        let expected = if own.contains(&k) { (score - mine).exp() } else { 0.0 };
-        let pull = ((score - all).exp() - expected) * share;
-        by_sharpness += f64::from(pull * *cosine);
-        *cosine = pull * sharpness;
+fn cost(cpu: Cpu, cosines: &mut [f32], own: Range<usize>, sharpness: f32, share: f32) -> (f64, f64) {
+    let all = log_sum_exp(cpu, cosines, sharpness);
+    let mine = log_sum_exp(cpu, &cosines[own.clone()], sharpness);
+    let expected = |&cosine: &f32| share * exp_of_negative(sharpness * cosine - mine as f32);
+    let by_own: f64 = cosines[own.clone()].iter().map(|c| f64::from(expected(c)) * f64::from(*c)).sum();
+    // Fewer than all, so that a second pass over them is nothing.
+    let owned: Vec<f32> = cosines[own.clone()].iter().map(|c| sharpness * expected(c)).collect();
+    let mut by_all = 0.0;
+    cpu.run(Softmax { cosines, sharpness, all: all as f32, share, by_all: &mut by_all });
+    cosines[own].iter_mut().zip(owned).for_each(|(cosine, owned)| *cosine -= owned);
+    (all - mine, by_all - by_own)
+}
+
+/// κ share exp(κ cos - all) in place of each cosine, and the sum of share exp(κ cos - all) cos.
+struct Softmax<'a> {
+    cosines: &'a mut [f32],
+    sharpness: f32,
+    all: f32,
+    share: f32,
+    by_all: &'a mut f64,
+}
+
+impl Work for Softmax<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let mut sums = [0.0_f32; LANES];
+        for row in self.cosines.chunks_mut(LANES) {
+            for (sum, cosine) in sums.iter_mut().zip(row) {
+                let weight = self.share * exp_of_negative(self.sharpness * *cosine - self.all);
+                *sum += weight * *cosine;
+                *cosine = self.sharpness * weight;
+            }
+        }
+        *self.by_all = sums.iter().map(|&sum| f64::from(sum)).sum();
     }
-    (f64::from(all - mine), by_sharpness)
 }
 
 /// Part `number` of so many numbers each, the last of which may be shorter.

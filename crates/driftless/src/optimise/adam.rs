@@ -25,14 +25,18 @@ impl Default for Adam {
 }
 
 impl Adam {
-    /// What is taken from a parameter in update t = 1, 2, …
-    pub(super) fn change(&self, state: [&mut f64; 2], gradient: f64, rate: f64, update: u64) -> f64 {
+    /// η √(1 - β₂ᵗ) / (1 - β₁ᵗ) of update t = 1, 2, …: the same for all parameters.
+    pub(super) fn unbiased_rate(&self, rate: f64, update: u64) -> f64 {
+        let t = update as f64;
+        rate * ((1.0 - self.beta2.powf(t)).sqrt() / (1.0 - self.beta1.powf(t)))
+    }
+
+    /// What is taken from a parameter, given [`Adam::unbiased_rate`].
+    pub(super) fn change(&self, state: [&mut f64; 2], gradient: f64, unbiased_rate: f64) -> f64 {
         let Self { beta1, beta2, epsilon } = *self;
         let [m, v] = state;
         *m = beta1 * *m + (1.0 - beta1) * gradient;
         *v = beta2 * *v + (1.0 - beta2) * gradient * gradient;
-        let t = update as f64;
-        let unbiased = (1.0 - beta2.powf(t)).sqrt() / (1.0 - beta1.powf(t));
-        rate * unbiased * *m / (v.sqrt() + epsilon)
+        unbiased_rate * *m / (v.sqrt() + epsilon)
     }
 }

@@ -70,14 +70,14 @@ fn particles_move_in_the_robots_frame_and_spread() {
             assert!((found[0] - mean).abs() < slack && (found[1] - deviation).abs() < slack, "{found:?}");
         }
     };
-    let still = "position_noise = 0.0\nheading-noise = 0.0\n";
+    let still = "position_noise = 0.0\nheading_noise = 0.0\n";
     close(run(still, [5.0, 2.0, 0.3]), [[8.0, 0.0], [25.0, 0.0], [quarter + 0.3, 0.0]]);
-    let noisy = run("position_noise = 0.04\nheading-noise = 5.0", [0.0; 3]);
+    let noisy = run("position_noise = 0.04\nheading_noise = 5.0", [0.0; 3]);
     close(noisy, [[10.0, 2.0], [20.0, 2.0], [quarter, 5.0_f64.to_radians()]]);
     let slipping = run(&format!("{still}odometry_noise = 0.1"), [5.0, 2.0, 0.3]);
     close(slipping, [[8.0, 0.2], [25.0, 0.5], [quarter + 0.3, 0.03]]);
     // The heading errs before the robot moves: a step of 50 pixels goes aside by 50 sin(5°), about.
-    let aside = run("position_noise = 0.0\nheading-noise = 5.0", [50.0, 0.0, 0.0])[0][1];
+    let aside = run("position_noise = 0.0\nheading_noise = 5.0", [50.0, 0.0, 0.0])[0][1];
     assert!((aside - 50.0 * 5.0_f64.to_radians()).abs() < 0.2, "{aside}");
 }
 

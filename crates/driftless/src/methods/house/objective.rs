@@ -19,6 +19,7 @@ pub(super) use terms::{Judge, Terms};
 
 use crate::objective::Likelihoods;
 use back::{add_through_softmax, to_parents};
+use driftless_core::exponential::log_sum_exp_64;
 use driftless_core::resample::by_markers;
 use driftless_world::files::pfnet::METRES_PER_PIXEL;
 use driftless_world::pose::wrap;
@@ -80,14 +81,8 @@ pub(super) struct Block {
     pub(super) known: f64,
 }
 
-/// log Σ exp.
-fn log_sum(numbers: &[f64]) -> f64 {
-    let most = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    most + numbers.iter().map(|x| (x - most).exp()).sum::<f64>().ln()
-}
-
 fn normalise(numbers: &mut [f64]) {
-    let sum = log_sum(numbers);
+    let sum = log_sum_exp_64(numbers);
     for x in numbers {
         *x -= sum;
     }
@@ -266,7 +261,7 @@ fn density(weights: &[f64], apart: impl Iterator<Item = [f64; 3]>) -> (f64, Vec<
     };
     let terms = weights.iter().zip(apart).map(|(weight, d)| weight.max(LEAST).ln() + log_kernel(d));
     let terms: Vec<f64> = terms.collect();
-    let sum = log_sum(&terms);
+    let sum = log_sum_exp_64(&terms);
     (-sum, weights.iter().zip(&terms).map(|(weight, term)| weight - (term - sum).exp()).collect())
 }
 
