@@ -17,6 +17,7 @@ pub use motion::{ActionSampler, ActionSamplerConfig, ActionTransformer, ActionTr
 pub use motion::{GaussianMotion, GivenOdometry, Motion, Shift, per_particle};
 pub use proposer::{ParticleProposer, Proposer, StateBox, WithProposer};
 pub use reading::GaussianReading;
+pub(crate) use sharp_match::MOST_LOG_SHARPNESS;
 pub use sharp_match::SharpMatch;
 
 use crate::dropout::Phase;

@@ -1,5 +1,6 @@
 //! The losses of the standard step: kernel density at labels, and the pseudo-likelihood of blocks of 20 steps.
 
+use driftless_core::exponential::log_sum_exp_64;
 use driftless_kernels::scan::Trace;
 use driftless_kernels::training::{Figures, Teacher};
 use std::f64::consts::{PI, TAU};
@@ -50,12 +51,11 @@ impl<'a> Objective<'a> {
             f64::from(trace.weights[i]).ln() - 0.5 * z.iter().map(|z| z * z).sum::<f64>()
         };
         let terms: Vec<f64> = at.clone().map(term).collect();
-        let most = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let sum: f64 = terms.iter().map(|term| (term - most).exp()).sum();
+        let sum = log_sum_exp_64(&terms);
         for ((pull, term), &weight) in pulls.iter_mut().zip(&terms).zip(&trace.weights[at]) {
-            *pull -= (self.factors[0] * ((term - most).exp() / sum - f64::from(weight))) as f32;
+            *pull -= (self.factors[0] * ((term - sum).exp() - f64::from(weight))) as f32;
         }
-        -(most + sum.ln() + peak)
+        -(sum + peak)
     }
 
     /// Σ w η of a block, η = Σ (log l + log of the noise's density) along each particle's line; and its derivatives.

@@ -1,13 +1,13 @@
 //! One part of the images with their own poses: encode, compare with all places, go back.
 
 use super::{AT_ONCE, Examples, Pair, PairGradient, across};
+use crate::cpu::Work;
 use crate::dense::Rows;
+use crate::exponential::{exp_of_negative, log_sum_exp};
 use crate::gemm::{Finish, Left, Out, Panels, Right, product};
 use crate::images::ImageMemory;
 use crate::mlp::MlpMemory;
 use crate::rows::{back_through_units, to_units};
-use crate::cpu::Work;
-use crate::exponential::{exp_of_negative, log_sum_exp};
 use crate::{Cpu, LANES, padded};
 use std::ops::Range;
 

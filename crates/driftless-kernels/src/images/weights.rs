@@ -90,6 +90,11 @@ impl ImageNet {
         Self { convs, dense, plan }
     }
 
+    /// How many convolutions.
+    pub fn convs(&self) -> usize {
+        self.plan.channels.len()
+    }
+
     /// Weights of a convolution, [outputs, inputs, 3, 3], and its biases.
     pub fn set_conv(&mut self, number: usize, weight: &[f32], bias: &[f32]) {
         let (patches, layer) = &mut self.convs[number];

@@ -21,8 +21,9 @@ pub use teaching::Teaching;
 use crate::error::{Error, Result};
 use crate::learn::{Ablation, EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
 use crate::online::UnderWay;
+use crate::ops::FrameEncoder;
 use crate::optimise::{Adam, Optimiser, Rule, Schedule};
-use crate::parameters::Named;
+use crate::parameters::{self, Named};
 use crate::resample::ResamplerSettings;
 use crate::smooth::chain::Bridge;
 use burn::tensor::Device;
@@ -67,7 +68,10 @@ const ONE_PLACE: f64 = 2.0;
 pub struct AnchoredEm {
     teaching: Teaching,
     ablation: Vec<Ablation>,
+    /// The network's shape; its weights are the values, which the encoder has where kernels want them.
     matcher: Matcher,
+    values: Vec<Named>,
+    encoder: FrameEncoder,
     optimiser: Optimiser,
     scales: Scales,
     epochs: u64,
@@ -93,10 +97,13 @@ impl AnchoredEm {
             return Err(Error::setting("label_fraction", problem));
         }
         let schedule = Schedule::Cosine { updates: experiment.epochs * UPDATES, least: LEAST_RATE };
+        let matcher = sensor::matcher(scales, weights_seed(experiment.seed), &Device::flex());
         Ok(Self {
             teaching,
             ablation: experiment.ablation.clone(),
-            matcher: sensor::matcher(scales, weights_seed(experiment.seed), &Device::flex()),
+            values: parameters::values(&matcher),
+            encoder: FrameEncoder::of(&matcher),
+            matcher,
             optimiser: Optimiser::new(Rule::Adam(Adam::default()), RATE).with_schedule(schedule),
             scales: scales.clone(),
             epochs: experiment.epochs,
@@ -122,7 +129,7 @@ impl AnchoredEm {
     }
 
     fn sensor(&self) -> ImageSensor {
-        ImageSensor::new(&self.matcher, &self.scales, self.bounds())
+        ImageSensor::new(self.encoder.clone(), &self.scales, self.bounds())
     }
 
     /// How the robot moves, and how exactly. Without odometry it may have done what it does on average: a normal law with
@@ -218,7 +225,6 @@ impl Method for AnchoredEm {
 mod tests {
     use super::*;
     use crate::batch::PixelScale;
-    use crate::parameters;
     use driftless_world::trajectory::{Images, Pixels};
 
     /// Which poses are known is drawn from the seed's own stream; first weights are not made of the same numbers.

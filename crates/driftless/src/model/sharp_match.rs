@@ -28,7 +28,8 @@ pub struct SharpMatch<O: Learnable, H: Learnable> {
 }
 
 const FIRST_SHARPNESS: f64 = 10.0;
-const MOST_LOG_SHARPNESS: f64 = 5.0;
+/// |log κ|, at most.
+pub(crate) const MOST_LOG_SHARPNESS: f64 = 5.0;
 
 impl<O: Learnable, H: Learnable> SharpMatch<O, H> {
     /// κ = 10 and τ = 1 at first.
@@ -44,12 +45,6 @@ impl<O: Learnable, H: Learnable> SharpMatch<O, H> {
     pub fn with_temper(self, temper: f64) -> Self {
         assert!(temper >= 0.0 && temper.is_finite(), "the temper must not be negative: {temper}");
         Self { temper, ..self }
-    }
-
-    /// Whether κ is at a limit, where its gradient ends.
-    pub(crate) fn sharpness_is_bound(&self) -> bool {
-        let log = self.log_sharpness.val().try_into_vec_as::<f64>().expect("a number")[0];
-        log.abs() > MOST_LOG_SHARPNESS
     }
 
     /// κ, `[1]`.

@@ -3,9 +3,9 @@
 use super::dense::{chain, layer, layer_gradient};
 use super::images::{image_gradients, image_net};
 use crate::dropout::Phase;
-use crate::model::SharpMatch;
+use crate::model::{MOST_LOG_SHARPNESS, SharpMatch};
 use crate::nets::{Activation, ImageEncoder, PlaceEncoder, Projected, Waves};
-use crate::parameters::Named;
+use crate::parameters::{self, Named};
 use driftless_core::Particles;
 use driftless_kernels::Cpu;
 use driftless_kernels::contrast::{Atlas, Examples, Pair, PairGradient, SightMemory, Workshop};
@@ -13,10 +13,13 @@ use driftless_kernels::contrast::{Atlas, Examples, Pair, PairGradient, SightMemo
 type Matcher = SharpMatch<Projected<ImageEncoder>, PlaceEncoder>;
 
 /// A matcher's weights where the kernels want them.
+#[derive(Clone)]
 pub(crate) struct FrameEncoder {
     pair: Pair,
     waves: Waves,
     keep: f64,
+    /// Whether κ is at a limit, where its gradient ends.
+    bound: bool,
     cpu: Cpu,
 }
 
@@ -29,16 +32,49 @@ pub(crate) struct EncoderWorkspace {
 }
 
 impl FrameEncoder {
+    /// With the weights that the module has.
     pub(crate) fn of(matcher: &Matcher) -> Self {
-        let sharpness = matcher.sharpness().try_into_vec_as::<f32>().expect("a number")[0];
         let pair = Pair {
             eyes: image_net(&matcher.observation.inner),
             last: layer(&matcher.observation.last, Activation::Linear),
             places: chain(&matcher.state.mlp),
-            sharpness,
+            sharpness: 1.0,
         };
         let keep = matcher.observation.inner.plan().keep;
-        Self { pair, waves: matcher.state.waves().clone(), keep, cpu: Cpu::best() }
+        let waves = matcher.state.waves().clone();
+        let mut encoder = Self { pair, waves, keep, bound: false, cpu: Cpu::best() };
+        encoder.load(&parameters::values(matcher));
+        encoder
+    }
+
+    /// Other weights, by name.
+    ///
+    /// # Panics
+    /// If one is missing.
+    pub(crate) fn load(&mut self, values: &[Named]) {
+        let find = |name: &str| -> Vec<f32> {
+            let found = values.iter().find(|value| value.name == name);
+            found.unwrap_or_else(|| panic!("{name} is there")).values.iter().map(|&x| x as f32).collect()
+        };
+        let both = |name: String| [find(&format!("{name}.weight")), find(&format!("{name}.bias"))];
+        let Pair { eyes, last, places, sharpness } = &mut self.pair;
+        for number in 0..eyes.convs() {
+            let [weight, bias] = both(format!("observation.inner.convs.{number}"));
+            eyes.set_conv(number, &weight, &bias);
+        }
+        let [weight, bias] = both("observation.inner.dense".to_owned());
+        let outputs = bias.len();
+        eyes.set_dense(|input, output| weight[input * outputs + output], &bias);
+        let layers = places.layers_mut().iter_mut().enumerate();
+        let layers = layers.map(|(number, layer)| (format!("state.mlp.layers.{number}"), layer));
+        for (name, layer) in layers.chain([("observation.last".to_owned(), last)]) {
+            let [weight, bias] = both(name);
+            let outputs = bias.len();
+            layer.set_by(|input, output| weight[input * outputs + output], &bias);
+        }
+        let log = f64::from(find("log_sharpness")[0]);
+        self.bound = log.abs() > MOST_LOG_SHARPNESS;
+        *sharpness = log.clamp(-MOST_LOG_SHARPNESS, MOST_LOG_SHARPNESS).exp() as f32;
     }
 
     /// The contrastive loss of images and as many poses for each, and its gradient; as
@@ -112,8 +148,7 @@ impl FrameEncoder {
         for (number, (layer, by)) in self.pair.places.layers().iter().zip(&by.places).enumerate() {
             all.extend(layer_gradient(&format!("state.mlp.layers.{number}"), layer.shape(), by));
         }
-        let by_log =
-            if matcher.sharpness_is_bound() { 0.0 } else { by.sharpness * f64::from(self.pair.sharpness) };
+        let by_log = if self.bound { 0.0 } else { by.sharpness * f64::from(self.pair.sharpness) };
         all.push(Named::singles("log_sharpness".to_owned(), &[1], [by_log as f32]));
         all
     }

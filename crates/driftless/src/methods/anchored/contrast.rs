@@ -20,7 +20,7 @@ pub struct Example<'a> {
 
 /// The contrastive loss of images drawn at random, and its gradient.
 pub fn loss(
-    matcher: &Matcher,
+    (encoder, matcher): (&FrameEncoder, &Matcher),
     examples: &[Example<'_>],
     shop: &mut Workshop,
     random: &mut Random,
@@ -34,5 +34,5 @@ pub fn loss(
         (0..POSES).for_each(|_| poses.push(&example.poses[random.below(example.poses.len())]));
     }
     let phase = Phase::Training { seed: random.bits() };
-    FrameEncoder::of(matcher).contrast(matcher, &pixels, &poses, phase, shop)
+    encoder.contrast(matcher, &pixels, &poses, phase, shop)
 }

@@ -68,8 +68,8 @@ pub struct ImageSensor {
 }
 
 impl ImageSensor {
-    /// A copy of the network, and a map of the box from `low` to `high`.
-    pub fn new(trained: &Matcher, scales: &Scales, bounds: [[f64; 2]; 2]) -> Self {
+    /// The network, and a map of the box from `low` to `high`.
+    pub fn new(encoder: FrameEncoder, scales: &Scales, bounds: [[f64; 2]; 2]) -> Self {
         let (mut random, [low, high]) = (Random::new(0), bounds);
         let steps = |k: usize| (high[k] - low[k]) / scales.step_size[k];
         let size = ((MAP_DENSITY * steps(0) * steps(1)) as usize).clamp(LEAST_MAP, MOST_MAP);
@@ -77,7 +77,6 @@ impl ImageSensor {
         let ranges = [[low[0], high[0]], [low[1], high[1]], [-turn, turn]];
         let pose = |_| ranges.map(|[low, high]| random.range(low, high) as f32);
         let map = Particles::from_states(Space::SE2, (0..size).map(pose));
-        let encoder = FrameEncoder::of(trained);
         let side = 0.5 / (size as f64).cbrt();
         Self {
             atlas: encoder.atlas(&map),

@@ -2,7 +2,7 @@
 
 use super::{AnchoredEm, Teaching};
 use crate::error::{Error, Result};
-use crate::parameters::{self, Named};
+use crate::parameters::Named;
 use burn::tensor::DType;
 
 const TEMPER: &str = "filter.temper";
@@ -23,7 +23,7 @@ fn find<'a>(all: &'a [Named], name: &str) -> Result<&'a [f64]> {
 impl AnchoredEm {
     /// The network, and the two settings of the filter that were learned.
     pub(super) fn stored_parameters(&self) -> Vec<Named> {
-        let mut all = parameters::values(&self.matcher);
+        let mut all = self.values.clone();
         all.extend([named(TEMPER, vec![self.temper]), named(NOISE, self.noise.to_vec())]);
         all
     }
@@ -44,10 +44,13 @@ impl AnchoredEm {
     }
 
     pub(super) fn take_back(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
-        for own in parameters::values(&self.matcher) {
+        for own in &self.values {
             let given = parameters.iter().find(|part| part.name == own.name);
             if given.is_none_or(|given| given.shape != own.shape) {
-                return Err(Error::setting(own.name, format!("is missing, or not of shape {:?}", own.shape)));
+                return Err(Error::setting(
+                    own.name.clone(),
+                    format!("is missing, or not of shape {:?}", own.shape),
+                ));
             }
         }
         let (temper, noise) = (find(parameters, TEMPER)?, find(parameters, NOISE)?);
@@ -60,7 +63,11 @@ impl AnchoredEm {
         {
             return Err(Error::setting(TEMPER, "and the noise must be positive numbers"));
         }
-        self.matcher = parameters::with_values(self.matcher.clone(), parameters);
+        for own in &mut self.values {
+            let given = parameters.iter().find(|part| part.name == own.name);
+            own.values.clone_from(&given.expect("it was looked for").values);
+        }
+        self.encoder.load(&self.values);
         (self.temper, self.noise) = (temper[0], [noise[0], noise[1], noise[2], noise[3]]);
         (self.bridges, self.drawn) = (None, Vec::new());
         let Some(memory) = memory else { return Ok(()) };

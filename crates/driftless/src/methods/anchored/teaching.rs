@@ -120,9 +120,10 @@ impl AnchoredEm {
         let (mut report, mut total) = (EpochReport::default(), 0.0);
         let mut shop = Workshop::default();
         for _ in 0..UPDATES {
-            let (value, gradients) = contrast::loss(&self.matcher, &examples, &mut shop, &mut random);
-            let (matcher, step) = self.optimiser.step_by(self.matcher.clone(), value, gradients);
-            self.matcher = matcher;
+            let networks = (&self.encoder, &self.matcher);
+            let (value, gradients) = contrast::loss(networks, &examples, &mut shop, &mut random);
+            let step = self.optimiser.step_on(&mut self.values, value, gradients);
+            self.encoder.load(&self.values);
             if step.skipped.is_some() {
                 report.skipped += 1;
                 continue;
