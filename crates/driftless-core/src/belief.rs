@@ -1,6 +1,6 @@
 //! Weighted particles, and what they say: mean, covariance, spread.
 
-use crate::angles::cos_sin;
+use crate::angles::{cos_sin, wrapped};
 use crate::cpu::{Cpu, Work};
 use crate::{LANES, Particles, Space, Weights};
 
@@ -63,22 +63,19 @@ impl Belief {
 
     /// The same around a given state, in place of what was there.
     pub fn covariance_around(&self, mean: &[f64], covariance: &mut [f64]) {
-        let space = self.space();
+        let (space, weights) = (self.space(), self.weights.linear());
         let size = space.dimension();
-        covariance.fill(0.0);
-        for (i, &weight) in self.weights.linear().iter().enumerate() {
-            let mut apart = [0.0; 64];
-            for (k, x) in self.particles.state(i).enumerate() {
-                apart[k] = f64::from(space.difference(k, x, mean[k] as f32));
-            }
-            for row in 0..size {
-                for column in 0..=row {
-                    covariance[row * size + column] += f64::from(weight) * apart[row] * apart[column];
-                }
-            }
-        }
+        let around = |k: usize| Around {
+            column: self.particles.column(k),
+            mean: mean[k] as f32,
+            is_angle: space.is_angle(k),
+        };
         for row in 0..size {
-            (0..row).for_each(|column| covariance[column * size + row] = covariance[row * size + column]);
+            for column in 0..=row {
+                let mut sum = 0.0;
+                Cpu::best().run(Products { a: around(row), b: around(column), weights, sum: &mut sum });
+                (covariance[row * size + column], covariance[column * size + row]) = (sum, sum);
+            }
         }
     }
 
@@ -97,6 +94,44 @@ impl Belief {
         let space = self.space();
         let lengths = (0..space.dimension()).filter(|&k| !space.is_angle(k));
         lengths.map(|k| self.variance_of(k)).sum::<f64>().sqrt()
+    }
+}
+
+/// One coordinate as seen from its mean.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    column: &'a [f32],
+    mean: f32,
+    is_angle: bool,
+}
+
+impl Around<'_> {
+    #[inline(always)]
+    fn at(&self, i: usize) -> f32 {
+        let apart = self.column[i] - self.mean;
+        if self.is_angle { wrapped(apart) } else { apart }
+    }
+}
+
+/// Σ w (a - ā) (b - b̄), in 64 bits.
+struct Products<'a> {
+    a: Around<'a>,
+    b: Around<'a>,
+    weights: &'a [f32],
+    sum: &'a mut f64,
+}
+
+impl Work for Products<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let mut sums = [0.0_f64; LANES];
+        for (row, weights) in self.weights.chunks(LANES).enumerate() {
+            for (k, (sum, weight)) in sums.iter_mut().zip(weights).enumerate() {
+                let i = row * LANES + k;
+                *sum += f64::from(*weight) * f64::from(self.a.at(i) * self.b.at(i));
+            }
+        }
+        *self.sum = sums.iter().sum();
     }
 }
 

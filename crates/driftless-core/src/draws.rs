@@ -32,9 +32,14 @@ pub struct Stream {
 }
 
 impl Stream {
+    /// The stream that a seed itself names.
+    pub fn from_seed(seed: u64) -> Self {
+        Self { seed, blocks: 0, uniforms: 0 }
+    }
+
     /// The stream `index` of a seed: independent of all others.
     pub fn new(seed: u64, index: u64) -> Self {
-        Self { seed: Random::stream(seed, index).bits(), blocks: 0, uniforms: 0 }
+        Self::from_seed(Random::stream(seed, index).bits())
     }
 }
 

@@ -75,7 +75,7 @@ const SERIES: [f32; 9] = [
 
 /// ln x of a normal number above 0, within 1e-6 of it or of 1.
 #[inline(always)]
-fn ln(x: f32) -> f32 {
+pub fn ln(x: f32) -> f32 {
     // x = 2ⁿ m with m from √½ to √2: the bits of √½ taken away, the exponent counts from there.
     let bits = x.to_bits().wrapping_sub(0x3f35_04f3);
     let n = (bits as i32 >> 23) as f32;

@@ -156,9 +156,9 @@ fn learn_lstm() -> Box<dyn FnMut()> {
 
 fn online() -> Box<dyn FnMut()> {
     let first = vec![[500.0, 250.0, 0.0]; PARTICLES];
-    let mut online = Online::new(eyes(), poses(), MOTION, &first, 1);
+    let mut online = Online::new((eyes(), poses()), MOTION, [20.0, 0.5], &first, 1);
     let image = numbers(PIXELS, 1);
-    Box::new(move || _ = black_box(online.step(&image, [5.0, 1.0, 0.1])))
+    Box::new(move || _ = black_box(online.step(&image, Some([5.0, 1.0, 0.1]))))
 }
 
 fn normal() -> Box<dyn FnMut()> {

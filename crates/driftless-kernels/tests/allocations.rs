@@ -39,12 +39,13 @@ fn places() -> PoseNet {
 fn allocations(count: usize) -> usize {
     let plan = ImagePlan { image: [3, 8, 8], channels: vec![16, 16], features: 32, padding: Padding::Same };
     let motion = Motion { side: 1.0, noise: [1.0, 1.0, 0.1] };
-    let mut online = Online::new(ImageNet::new(plan), places(), motion, &vec![[0.0; 3]; count], 1);
+    let mut online =
+        Online::new((ImageNet::new(plan), places()), motion, [1.0; 2], &vec![[0.0; 3]; count], 1);
     let image = vec![0.5; 3 * 8 * 8];
-    online.step(&image, [1.0, 0.0, 0.1]);
+    online.step(&image, Some([1.0, 0.0, 0.1]));
     let before = COUNT.load(Ordering::Relaxed);
     for _ in 0..100 {
-        online.step(&image, [1.0, 0.0, 0.1]);
+        online.step(&image, Some([1.0, 0.0, 0.1]));
     }
     COUNT.load(Ordering::Relaxed) - before
 }

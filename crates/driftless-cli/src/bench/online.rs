@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// Images that come again and again.
 const IMAGES: usize = 64;
-const ACTION: [f32; 3] = [5.0, 1.0, 0.1];
+const ACTION: Option<[f32; 3]> = Some([5.0, 1.0, 0.1]);
 
 /// How long steps of so many particles take.
 #[derive(Serialize)]
@@ -23,7 +23,8 @@ fn filter(nets: &Networks, count: usize) -> (Online, Vec<f32>) {
     let near =
         |i: u64| [0, 1, 2].map(|k| [500.0, 250.0, 0.0][k] + MOTION.noise[k] * uniform(40 + k as u64, i));
     let first: Vec<[f32; 3]> = (0..count as u64).map(near).collect();
-    (Online::new(nets.eyes.clone(), nets.poses.clone(), MOTION, &first, 5), images)
+    let missing = [MOTION.noise[0], MOTION.noise[2]];
+    (Online::new((nets.eyes.clone(), nets.poses.clone()), MOTION, missing, &first, 5), images)
 }
 
 /// Means over rounds of some steps, as the contenders are timed.

@@ -42,6 +42,12 @@ pub struct Scales {
 }
 
 impl Scales {
+    /// Standard deviations of position and heading in a step whose odometry is missing: the robot may have done what it
+    /// does on average, a normal law of the mean size of a step.
+    pub(crate) fn missing_motion(&self) -> [f32; 2] {
+        [self.step_size[0], self.step_size[2]].map(|size| (size * std::f64::consts::FRAC_PI_2.sqrt()) as f32)
+    }
+
     /// Measures lessons of images. A size that would be 0 is 1.
     pub fn measure(lessons: &TrainingSet) -> Result<Self> {
         // Floor plans are large, and a few hundred trajectories say enough of sizes.

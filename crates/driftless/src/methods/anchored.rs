@@ -132,20 +132,18 @@ impl AnchoredEm {
         ImageSensor::new(self.encoder.clone(), &self.scales, self.bounds())
     }
 
-    /// How the robot moves, and how exactly. Without odometry it may have done what it does on average: a normal law with
-    /// the mean size of a step.
+    /// How the robot moves, and how exactly.
     fn odometry(&self) -> Odometry {
         let [position, heading, distance, turn] = self.noise;
         let step = self.scales.step_size;
         let rest = [position.max(LEAST_NOISE * step[0]), heading.max(LEAST_NOISE * step[2])];
-        let around_mean = std::f64::consts::FRAC_PI_2.sqrt();
         Odometry {
             frame: Frame::Reflected,
             rest: rest.map(|x| x as f32),
             share: [distance as f32, turn as f32],
             scale: 0.0,
             heading_noise: HeadingNoise::After,
-            missing: [step[0], step[2]].map(|size| (around_mean * size) as f32),
+            missing: self.scales.missing_motion(),
         }
     }
 

@@ -144,7 +144,8 @@ where
 
     fn under_way(&self, model: &M, course: &Course<M>, particles: usize, seed: u64) -> Box<dyn UnderWay> {
         let nets = (self.networks)(model).networks();
-        Box::new(UnderWayByHand::new(nets, &first_particles(course, particles, seed), PATH.motion, seed))
+        let first = first_particles(course, particles, seed);
+        Box::new(UnderWayByHand::new(nets, &first, PATH.motion, course.scales.missing_motion(), seed))
     }
 }
 
