@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::parameters::{self, Named};
 use burn::module::Module;
 use driftless_world::files::{NewFile, Overwrite, Source};
-use format::{Opened, Wrong, checksum, encode};
+use format::{CONFIG, Opened, Wrong, checksum, encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::Write;
@@ -53,8 +53,8 @@ pub fn save<M: Module>(path: impl AsRef<Path>, model: &M, config: &impl Serializ
     })?;
     // Two files cannot change at once. If only the first does, the checksum in the second no longer
     // fits, and `load` says so.
-    let bytes =
-        encode(WEIGHTS, Some(&text), &parameters::values(model)).map_err(|wrong| wrong.in_file(&weights))?;
+    let bytes = encode(WEIGHTS, &[(CONFIG, &checksum(&text))], &parameters::values(model))
+        .map_err(|wrong| wrong.in_file(&weights))?;
     put(&settings, text.as_bytes(), Overwrite::Replace)?;
     put(&weights, &bytes, Overwrite::Replace)
 }
@@ -73,7 +73,7 @@ pub fn load<M: Module>(path: impl AsRef<Path>, model: M) -> Result<M> {
 
 /// Fails if the configuration beside the weights is not theirs.
 fn check_pair(weights: &Opened, settings: &Path) -> std::result::Result<(), Wrong> {
-    let (Some(sum), true) = (weights.config(), settings.exists()) else { return Ok(()) };
+    let (Some(sum), true) = (weights.note(CONFIG), settings.exists()) else { return Ok(()) };
     if text_of(settings).is_ok_and(|text| checksum(&text) == sum) {
         return Ok(());
     }
@@ -110,8 +110,20 @@ pub fn write_carefully(
     tensors: &[Named],
     overwrite: Overwrite,
 ) -> Result<()> {
-    let bytes = encode(kind, None, tensors).map_err(|wrong| wrong.in_file(path.as_ref()))?;
+    let bytes = encode(kind, &[], tensors).map_err(|wrong| wrong.in_file(path.as_ref()))?;
     put(path.as_ref(), &bytes, overwrite)
+}
+
+/// The same with a note, a key and its text, in place of an older file.
+pub(crate) fn write_noted(path: &Path, kind: &str, note: (&str, &str), tensors: &[Named]) -> Result<()> {
+    let bytes = encode(kind, &[note], tensors).map_err(|wrong| wrong.in_file(path))?;
+    put(path, &bytes, Overwrite::Replace)
+}
+
+/// What [`write_noted`] wrote: the tensors, and the note if it is there.
+pub(crate) fn read_noted(path: &Path, kind: &str, key: &str) -> Result<(Vec<Named>, Option<String>)> {
+    let opened = Opened::new(path, kind)?;
+    Ok((opened.read_all(path)?, opened.note(key).map(str::to_owned)))
 }
 
 /// All tensors of a file of this `kind`, in the file's order. A file that others wrote has any kind.
