@@ -41,6 +41,12 @@ pub fn build(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>
     }
     let from_labels =
         [MethodName::Dpf, MethodName::DpfJonschkowski, MethodName::Lstm].contains(&experiment.method);
+    let between_labels = experiment.method == MethodName::Sdpf
+        && experiment.preset == PresetName::Driftless
+        && experiment.world == WorldKind::Maze;
+    if labels == 0.0 && between_labels {
+        return Err(Error::setting("labels", "must be above 0: learning between labels needs some"));
+    }
     if labels == 0.0 && from_labels {
         return Err(Error::setting("labels", "must be above 0: this method learns from labels alone"));
     }
