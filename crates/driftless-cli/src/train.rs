@@ -3,6 +3,7 @@
 mod ending;
 mod experiments;
 mod material;
+mod memory;
 mod watcher;
 
 pub use experiments::find as experiment;
@@ -58,8 +59,8 @@ pub fn run_new(
     folder: &Path,
     observer: &mut dyn Observer,
 ) -> Result<Ended> {
+    RunFolder::check_free(folder)?;
     let gathered = material::gather(experiment, files)?;
-    let folder = RunFolder::create(folder)?;
     gathered.introduce(experiment);
     let Gathered { material, data, .. } = gathered;
     let config = RunConfig { experiment: experiment.clone(), data };

@@ -1,10 +1,12 @@
 //! What a run learns from and is validated with: episodes of one file or two.
 
+use super::memory;
 use crate::output::{complain, grouped};
 use crate::recordings::{Purpose, Recordings};
 use anyhow::{Context, Result};
 use driftless::learn::{DataFiles, Experiment, Material, RunConfig, TrainingSet};
 use driftless_world::Trajectory;
+use driftless_world::files::Fingerprint;
 use driftless_world::labels::LabelBudget;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -37,6 +39,8 @@ pub fn gather(experiment: &Experiment, files: &Files) -> Result<Gathered> {
     let data = DataFiles {
         train: files.train.clone(),
         valid: files.valid.clone(),
+        train_fingerprint: Fingerprint::of_file(&files.train)?,
+        valid_fingerprint: files.valid.as_ref().map_or(Ok(String::new()), Fingerprint::of_file)?,
         world: recordings.world()?,
         steps: recordings.steps()?,
         image: recordings.image(),
@@ -51,6 +55,7 @@ pub fn gather(experiment: &Experiment, files: &Files) -> Result<Gathered> {
             files.train.display()
         ));
     }
+    memory::check(experiment, count, data.steps)?;
     let unseen = open(files.valid.as_ref().unwrap_or(&files.train), Purpose::Validation)?;
     let [height, width, _] = data.image;
     unseen.check(Some(data.steps), [height, width], &format!("{} has some", files.train.display()))?;
@@ -86,7 +91,21 @@ pub fn gather_again(config: &RunConfig, folder: &Path) -> Result<Gathered> {
         folder.display(),
         data.image
     );
+    let (now, then) = (&gathered.data, data);
+    check_contents(&data.train, &now.train_fingerprint, &then.train_fingerprint, folder)?;
+    let valid = data.valid.as_ref().unwrap_or(&data.train);
+    check_contents(valid, &now.valid_fingerprint, &then.valid_fingerprint, folder)?;
     Ok(gathered)
+}
+
+fn check_contents(file: &Path, now: &str, then: &str, folder: &Path) -> Result<()> {
+    anyhow::ensure!(
+        now == then,
+        "{}: has other contents than the file that the run in {} began with; put that file back, or begin a new run",
+        file.display(),
+        folder.display()
+    );
+    Ok(())
 }
 
 fn episodes(recordings: &Recordings, range: Range<usize>) -> Result<Vec<Trajectory>> {
