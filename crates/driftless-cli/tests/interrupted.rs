@@ -352,7 +352,7 @@ fn a_full_disk_leaves_the_evaluation_before() {
     let files = || ["evaluation.json", "episodes.json"].map(|name| read(&format!("{path}/{name}")));
     let before = files();
     // Room for the smaller of the two files alone, in blocks of 512 bytes.
-    let blocks = (before[0].len().min(before[1].len()) + before[0].len().max(before[1].len())) / 2 / 512;
+    let blocks = usize::midpoint(before[0].len(), before[1].len()) / 512;
     let script = format!(r#"trap "" XFSZ; ulimit -f {blocks}; exec "$0" "$@""#);
     let mut command = Command::new("sh");
     command.args(["-c", &script, env!("CARGO_BIN_EXE_driftless"), "evaluate", &path, "--data", &other]);

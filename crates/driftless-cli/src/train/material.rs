@@ -36,15 +36,7 @@ pub fn gather(experiment: &Experiment, files: &Files) -> Result<Gathered> {
     let open =
         |path: &Path, purpose| Recordings::open(path, files.steps, experiment, experiment.seed, purpose);
     let recordings = open(&files.train, Purpose::Training)?;
-    let data = DataFiles {
-        train: files.train.clone(),
-        valid: files.valid.clone(),
-        train_fingerprint: Fingerprint::of_file(&files.train)?,
-        valid_fingerprint: files.valid.as_ref().map_or(Ok(String::new()), Fingerprint::of_file)?,
-        world: recordings.world()?,
-        steps: recordings.steps()?,
-        image: recordings.image(),
-    };
+    let data = described(files, &recordings)?;
     let mut warnings = Vec::new();
     let there = recordings.len();
     let count = experiment.trajectories.min(there);
@@ -74,6 +66,18 @@ pub fn gather(experiment: &Experiment, files: &Files) -> Result<Gathered> {
         );
     }
     Ok(Gathered { material: Material { training, validation }, data, warnings })
+}
+
+fn described(files: &Files, recordings: &Recordings) -> Result<DataFiles> {
+    Ok(DataFiles {
+        train: files.train.clone(),
+        valid: files.valid.clone(),
+        train_fingerprint: Fingerprint::of_file(&files.train)?,
+        valid_fingerprint: files.valid.as_ref().map_or(Ok(String::new()), Fingerprint::of_file)?,
+        world: recordings.world()?,
+        steps: recordings.steps()?,
+        image: recordings.image(),
+    })
 }
 
 /// Reads what a run began with; the files must still be what they were.
