@@ -128,10 +128,6 @@ pub fn read_drawing(path: &Path) -> Result<Layout> {
     let named = |error: Error| error.in_file(path);
     let source = Source::open(path)?;
     // Far more than the largest maze that can be drawn needs.
-    if source.len() > 1 << 22 {
-        return Err(named(Error::new("is larger than 4 MiB: not the drawing of a maze")).into());
-    }
-    let text = String::from_utf8(source.read_vec(0, source.len()).map_err(named)?)
-        .map_err(|_| named(Error::new("is not text: a maze's drawing was expected")))?;
+    let text = source.read_text(1 << 22).map_err(named)?;
     Ok(text.parse::<Layout>().map_err(named)?)
 }

@@ -6,14 +6,14 @@ mod table;
 use crate::args;
 use crate::data::open_maze;
 use crate::interrupt;
-use crate::output::{complain, print};
+use crate::output::{complain, print, typed};
 use crate::progress::Progress;
 use crate::usage::misused;
 use anyhow::{Context, Result};
 use driftless::learn::{DataFiles, Detail, Experiment, HANDFUL, Purpose, Recordings, Tracking, Trained};
 use driftless::methods::build;
 use driftless_world::evaluation::{Episodes, Plan};
-use driftless_world::files::{NewFile, Overwrite};
+use driftless_world::files::{Fingerprint, NewFile, Overwrite};
 use driftless_world::maze::Layout;
 use driftless_world::{About, Evaluation, Track};
 use std::io::Write;
@@ -64,15 +64,16 @@ pub fn run(wanted: &args::Evaluate) -> Result<()> {
         play: usize::from(wanted.play),
         maze: wanted.maze.as_deref().map(open_maze).transpose()?,
     };
-    let judgement = judge(&wanted.run, &trial)?;
-    save(&wanted.run, &judgement)?;
+    let mut judgement = judge(&wanted.run, &trial)?;
+    save(&wanted.run, &mut judgement)?;
     if wanted.json {
         return print(&judgement.evaluation.to_json());
     }
     let run = wanted.run.display();
     print(&format!(
-        "{}\nIn {run}: evaluation.json, episodes.json\nNext: driftless report {run} --out report\n",
-        table::text(&judgement.evaluation)
+        "{}\nIn {run}: evaluation.json, episodes.json\nNext: driftless report {} --out report\n",
+        table::text(&judgement.evaluation),
+        typed(&wanted.run)
     ))
 }
 
@@ -90,26 +91,34 @@ pub fn judge(run: &Path, trial: &Trial) -> Result<Judgement> {
     recordings.check(None, [height, width], "the run learned from images")?;
     warn_of_known(&trained.config.data, &experiment, &trial.data);
     let count = trial.episodes.unwrap_or(usize::MAX).min(recordings.len());
-    let tracks = tracks(&trained, &recordings, count, experiment.particles, trial.seed)?;
+    let play = trial.play.min(count);
+    let mut progress = Progress::new("evaluate", "episodes", count + play);
+    let tracks = tracks(&trained, &recordings, count, (experiment.particles, trial.seed), &mut progress)?;
     let about = about(&experiment, &recordings, &tracks, trial.maze.as_ref())?;
     let plan = plan(&recordings, &tracks, trial.maze.as_ref())?;
-    let episodes =
-        playback::record(&trained, &recordings, trial.play.min(count), (&about, &plan), trial.seed)?;
+    let episodes = playback::record(&trained, &recordings, play, (&about, &plan), trial.seed)?;
+    progress.advance(play);
+    progress.finish();
     let thresholds = recordings.thresholds();
     let evaluation = Evaluation::with(about, trained.scales.step_size, thresholds, &tracks)?;
     Ok(Judgement { evaluation, episodes })
 }
 
-/// Writes `evaluation.json` and `episodes.json` into a run's folder.
-pub fn save(run: &Path, judgement: &Judgement) -> Result<()> {
-    let files = [
-        ("evaluation.json", judgement.evaluation.to_json()),
-        ("episodes.json", judgement.episodes.to_json()),
-    ];
-    for (name, text) in files {
+/// Writes `evaluation.json` and `episodes.json` into a run's folder: both, if the disk has room for both. Cut off
+/// between the two, the episodes name an evaluation that is not there.
+pub fn save(run: &Path, judgement: &mut Judgement) -> Result<()> {
+    let evaluation = judgement.evaluation.to_json();
+    judgement.episodes.record_with(&evaluation);
+    let texts = [("episodes.json", judgement.episodes.to_json()), ("evaluation.json", evaluation)];
+    let mut files = Vec::new();
+    for (name, text) in texts {
         let path = run.join(name);
         let mut file = NewFile::create(&path, Overwrite::Replace)?;
-        file.write_all(text.as_bytes()).with_context(|| format!("{}: cannot write", path.display()))?;
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.flush());
+        written.with_context(|| format!("{}: cannot write", path.display()))?;
+        files.push(file);
+    }
+    for file in files {
         file.commit()?;
     }
     Ok(())
@@ -119,10 +128,9 @@ fn tracks(
     trained: &Trained,
     recordings: &Recordings,
     count: usize,
-    particles: usize,
-    seed: u64,
+    (particles, seed): (usize, u64),
+    progress: &mut Progress,
 ) -> Result<Vec<Track>> {
-    let mut progress = Progress::new("evaluate", "episodes", count);
     let mut tracks = Vec::with_capacity(count);
     for first in (0..count).step_by(HANDFUL) {
         interrupt::check()?;
@@ -131,7 +139,6 @@ fn tracks(
         tracks.extend(trained.follow(recordings, handful.clone(), tracking)?);
         progress.advance(handful.len());
     }
-    progress.finish();
     Ok(tracks)
 }
 
@@ -152,6 +159,7 @@ fn about(
         particles: if has_particles { experiment.particles } else { 0 },
         odometry_noise: experiment.odometry_noise,
         data: recordings.path().file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        data_fingerprint: Fingerprint::of_file(recordings.path())?,
         unit: recordings.unit().to_owned(),
     })
 }

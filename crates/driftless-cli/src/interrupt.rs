@@ -1,10 +1,11 @@
 //! Ctrl-C and friends: work stops at the next opportunity, and what is half-written is removed.
 //!
 //! A flag that loops look at, rather than an exit in the handler: returning normally runs the
-//! destructors that remove temporary files. A second signal ends the process at once.
+//! destructors that remove temporary files. A second signal ends the process at once, and removes them too.
 
 use crate::output::complain;
 use anyhow::{Result, bail};
+use driftless_world::files::abandon_all;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,6 +19,7 @@ static ANSWER: OnceLock<&str> = OnceLock::new();
 pub fn listen() -> Result<()> {
     ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            abandon_all();
             std::process::exit(i32::from(EXIT_CODE));
         }
         if let Some(answer) = ANSWER.get() {

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 /// Prints text to standard output.
 pub fn print(text: &str) -> Result<()> {
@@ -24,6 +25,17 @@ fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
 }
 
+/// A path as a shell takes it: in quotes, if it holds anything that a shell would understand otherwise.
+pub fn typed(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let plain = |c: char| c.is_alphanumeric() || "_./-,=:@%+".contains(c);
+    let dots = if text.starts_with('-') { "./" } else { "" };
+    if !text.is_empty() && text.chars().all(plain) {
+        return format!("{dots}{text}");
+    }
+    format!("'{dots}{}'", text.replace('\'', r"'\''"))
+}
+
 /// 12345678 as "12,345,678".
 pub fn grouped(number: usize) -> String {
     let digits = number.to_string();
@@ -44,7 +56,8 @@ pub fn bytes(count: u64) -> String {
         ..1e3 => format!("{count:.0} bytes"),
         ..1e6 => format!("{:.1} kB", count / 1e3),
         ..1e9 => format!("{:.1} MB", count / 1e6),
-        _ => format!("{:.2} GB", count / 1e9),
+        ..1e12 => format!("{:.2} GB", count / 1e9),
+        _ => format!("{:.2} TB", count / 1e12),
     }
 }
 
@@ -76,6 +89,16 @@ mod tests {
     #[test]
     fn escape_sequences_are_defused() {
         assert_eq!(printable("a\u{1b}[31mb\n"), "a\u{fffd}[31mb\n");
+    }
+
+    #[test]
+    fn a_shell_takes_what_is_typed() {
+        let cases =
+            [("runs/a-1", "runs/a-1"), ("my run", "'my run'"), ("it's", r"'it'\''s'"), ("-n", "./-n")];
+        for (path, expected) in cases.into_iter().chain([("a;b", "'a;b'"), ("größe", "größe"), ("", "''")])
+        {
+            assert_eq!(typed(Path::new(path)), expected);
+        }
     }
 
     #[test]

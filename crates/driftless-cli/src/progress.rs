@@ -19,14 +19,19 @@ pub struct Progress {
     bar: Option<ProgressBar>,
 }
 
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("a valid template")
+}
+
 impl Progress {
     /// Starts at zero.
     pub fn new(what: &'static str, unit: &'static str, total: usize) -> Self {
         let total = total as u64;
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(10));
-            let template = format!("{what} {{wide_bar}} {{pos}}/{{len}} {unit} ({{per_sec}}, {{eta}} left)");
-            bar.with_style(ProgressStyle::with_template(&template).expect("a valid template"))
+            // Before anything is done, nobody knows how long the rest takes.
+            bar.enable_steady_tick(Duration::from_secs(1));
+            bar.with_style(style(&format!("{what} {{wide_bar}} {{pos}}/{{len}} {unit} ({{elapsed}} so far)")))
         });
         let now = Instant::now();
         Self { what, unit, total, done: 0, started: now, last_line: now, bar }
@@ -34,9 +39,16 @@ impl Progress {
 
     /// Counts `units` more.
     pub fn advance(&mut self, units: usize) {
+        let (what, unit, first) = (self.what, self.unit, self.done == 0);
         self.done += units as u64;
         match &self.bar {
-            Some(bar) => bar.inc(units as u64),
+            Some(bar) => {
+                if first {
+                    let rate = "({per_sec}, {eta} left)";
+                    bar.set_style(style(&format!("{what} {{wide_bar}} {{pos}}/{{len}} {unit} {rate}")));
+                }
+                bar.inc(units as u64);
+            }
             None if self.last_line.elapsed() > PAUSE => {
                 self.last_line = Instant::now();
                 complain(&self.line());

@@ -1,9 +1,9 @@
 //! `driftless report`: runs compared on one web page.
 
 use crate::args;
-use crate::output::{aligned, print};
+use crate::output::{aligned, complain, print};
 use crate::usage::misused;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use driftless::learn::RunConfig;
 use driftless_report::{Report, Run};
 use driftless_world::files::{NewFile, Overwrite};
@@ -19,15 +19,23 @@ pub fn run(wanted: &args::Report) -> Result<()> {
     if !wanted.force {
         check_own(&wanted.out)?;
     }
-    let accuracy = write(&find(&wanted.runs)?, &wanted.out)?;
+    let (accuracy, unusable) = write(&find(&wanted.runs)?, &wanted.out)?;
     let page = wanted.out.join("index.html");
-    print(&format!("{accuracy}\nOpen {} in a browser\n", page.display()))
+    print(&format!("{accuracy}\nOpen {} in a browser\n", page.display()))?;
+    ensure!(unusable == 0, "{unusable} files of these runs cannot be used; the report is without them");
+    Ok(())
 }
 
-/// Writes the report on runs into a folder; returns the table of accuracies, in words.
-pub fn write(folders: &[PathBuf], out: &Path) -> Result<String> {
+/// Writes the report on runs into a folder; returns the table of accuracies, in words, and how many files of the runs
+/// could not be used. Says which.
+pub fn write(folders: &[PathBuf], out: &Path) -> Result<(String, usize)> {
     folders.iter().try_for_each(|folder| check_format(folder))?;
     let runs = folders.iter().map(Run::open).collect::<driftless_world::Result<Vec<_>>>()?;
+    let mut unusable = 0;
+    for (folder, run) in folders.iter().zip(&runs) {
+        unusable += run.problems.len();
+        run.problems.iter().for_each(|what| complain(&format!("warning: {}/{what}", folder.display())));
+    }
     fs::create_dir_all(out).with_context(|| format!("{}: cannot create", out.display()))?;
     let files = Report::of(&runs)?;
     let mut accuracy = String::new();
@@ -40,7 +48,7 @@ pub fn write(folders: &[PathBuf], out: &Path) -> Result<String> {
             accuracy = plain(&String::from_utf8_lossy(bytes));
         }
     }
-    Ok(accuracy)
+    Ok((accuracy, unusable))
 }
 
 /// The folders of runs that are meant: each itself, or all that lie in it, by name.

@@ -15,6 +15,8 @@ use crate::{interrupt, report};
 use anyhow::{Context, Result, bail, ensure};
 use driftless::config::renamed_method;
 use driftless::learn::{Files, Outcome, RunFolder};
+use driftless_world::Evaluation;
+use driftless_world::files::Fingerprint;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -33,6 +35,7 @@ pub fn run(wanted: &Reproduce) -> Result<()> {
         }
         misused!("--methods {name}: there is {}", known.join(", "));
     }
+    check_settings(&wanted.settings)?;
     let scope = Scope {
         paper: wanted.experiment,
         quick: wanted.quick,
@@ -85,24 +88,46 @@ fn worlds(wanted: &Reproduce, out: &Path) -> Result<Vec<World>> {
     wanted.data.iter().map(|text| World::own(text)).collect()
 }
 
+/// Settings that name runs are the plan's; others may be set.
+fn check_settings(settings: &[String]) -> Result<()> {
+    let planned = [
+        ("method", "--methods"),
+        ("world", "`reproduce maze` or `reproduce house`"),
+        ("label_fraction", "--labels"),
+        ("seed", "--seeds"),
+        ("epochs", "--epochs"),
+    ];
+    for setting in settings {
+        let key = setting.split('=').next().unwrap_or_default().trim();
+        if let Some((_, instead)) = planned.iter().find(|(name, _)| *name == key) {
+            misused!("--set {setting}: is decided by the plan, which names folders by it; use {instead}");
+        }
+    }
+    Ok(())
+}
+
 /// Runs what is not done yet, and writes and prints the report on all.
 pub fn compare(cells: &[Cell], worlds: &[World], out: &Path) -> Result<()> {
     let place = |cell: &Cell| out.join("runs").join(cell.name());
-    let is_done = |cell: &&Cell| place(cell).join("evaluation.json").is_file();
+    let contents = worlds.iter().map(Contents::of).collect::<Result<Vec<_>>>()?;
+    let known = |cell: &Cell| worlds.iter().zip(&contents).find(|(world, _)| world.name == cell.world);
+    let is_done = |cell: &&Cell| known(cell).is_some_and(|(_, contents)| contents.judged(&place(cell)));
     let mut left: f64 = cells.iter().filter(|cell| !is_done(cell)).map(Cell::seconds).sum();
     // Seconds that runs took, and those that were planned for them.
     let (mut took, mut planned) = (0.0, 0.0);
     for (number, cell) in cells.iter().enumerate() {
         let heading = format!("[{}/{}] {}", number + 1, cells.len(), cell.name());
+        let (world, contents) = known(cell).context("a cell has a world")?;
+        if place(cell).join("config.toml").is_file() {
+            check_same(&place(cell), cell, world, contents)?;
+        }
         if is_done(&cell) {
-            check_same(&place(cell), cell)?;
             complain(&format!("{heading}: done before"));
             continue;
         }
         // This machine against the one the estimates come from, once something is known of it.
         let pace = if planned > 0.0 { took / planned } else { 1.0 };
         complain(&format!("\n{heading}; about {} left in all", duration(pace * left)));
-        let world = worlds.iter().find(|world| world.name == cell.world).context("a cell has a world")?;
         let started = Instant::now();
         settle(cell, world, &place(cell))?;
         left -= cell.seconds();
@@ -113,7 +138,7 @@ pub fn compare(cells: &[Cell], worlds: &[World], out: &Path) -> Result<()> {
     }
     let folders: Vec<PathBuf> = cells.iter().map(place).collect();
     let page = out.join("report");
-    let table = report::write(&folders, &page)?;
+    let (table, _) = report::write(&folders, &page)?;
     print(&format!("\n{table}\nThe report: {}\n", page.join("index.html").display()))
 }
 
@@ -121,7 +146,6 @@ pub fn compare(cells: &[Cell], worlds: &[World], out: &Path) -> Result<()> {
 fn settle(cell: &Cell, world: &World, folder: &Path) -> Result<()> {
     let epochs = cell.experiment.epochs;
     let ended = if folder.join("config.toml").is_file() {
-        check_same(folder, cell)?;
         train::run_again(folder, |_| Watcher::new(epochs))?
     } else {
         let files = Files { train: world.train.clone(), valid: None, steps: None };
@@ -153,17 +177,42 @@ fn settle(cell: &Cell, world: &World, folder: &Path) -> Result<()> {
     for episode in &mut judgement.episodes.episodes {
         episode.about.world.clone_from(&world.name);
     }
-    evaluate::save(folder, &judgement)?;
+    evaluate::save(folder, &mut judgement)?;
     interrupt::check()
 }
 
 /// A folder is gone on with only if its run is the one that is planned.
-fn check_same(folder: &Path, cell: &Cell) -> Result<()> {
+fn check_same(folder: &Path, cell: &Cell, world: &World, contents: &Contents) -> Result<()> {
     let config = RunFolder::open(folder)?.config()?;
     ensure!(
         config.experiment == cell.experiment,
         "{}: was run with other settings; remove it, or choose another folder with --out",
         folder.display()
     );
+    ensure!(
+        config.data.train_fingerprint == contents.train,
+        "{}: was taught from other data than {} holds now; remove it, or choose another folder with --out",
+        folder.display(),
+        world.train.display()
+    );
     Ok(())
+}
+
+/// What tells the contents of a world's files from others.
+struct Contents {
+    train: String,
+    test: String,
+}
+
+impl Contents {
+    fn of(world: &World) -> Result<Self> {
+        Ok(Self { train: Fingerprint::of_file(&world.train)?, test: Fingerprint::of_file(&world.test)? })
+    }
+
+    /// Whether a run was judged by these; damaged figures are none.
+    fn judged(&self, folder: &Path) -> bool {
+        let text = std::fs::read_to_string(folder.join("evaluation.json"));
+        let judged = text.ok().and_then(|text| Evaluation::from_json(&text).ok());
+        judged.is_some_and(|judged| judged.about.data_fingerprint == self.test)
+    }
 }

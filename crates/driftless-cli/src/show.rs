@@ -2,7 +2,7 @@
 
 use crate::args::Show;
 use crate::data::{Data, open_maze};
-use crate::output::print;
+use crate::output::{print, typed};
 use crate::usage::misused;
 use anyhow::{Context, Result, bail};
 use driftless::learn::guess_maze;
@@ -28,8 +28,9 @@ pub fn run(wanted: &Show) -> Result<()> {
     let mut file = NewFile::create(&wanted.out, overwrite)?;
     let picture = if FileKind::of(&wanted.file)? == FileKind::Maze {
         bail!(
-            "{}: is the drawing of a maze, without an episode; make some with `driftless simulate {0} --out walk.npz`",
-            wanted.file.display()
+            "{}: is the drawing of a maze, without an episode; make some with `driftless simulate {} --out walk.npz`",
+            wanted.file.display(),
+            typed(&wanted.file)
         )
     } else {
         picture(wanted)?

@@ -5,7 +5,7 @@ mod maze;
 
 use crate::args::{Simulate, Size};
 use crate::interrupt;
-use crate::output::{bytes, grouped, print};
+use crate::output::{bytes, complain, grouped, print};
 use crate::progress::Progress;
 use crate::usage::misused;
 use anyhow::Result;
@@ -65,6 +65,33 @@ fn episode_bytes(steps: usize, size: Size) -> Result<usize> {
             LARGEST_EPISODE / frame
         ),
     }
+}
+
+/// A layout's frames are written as they are, or compressed: to a sixteenth at best.
+fn check_room(wanted: &Simulate, (steps, size): (usize, Size), compressed: bool) -> Result<()> {
+    let frames = wanted.episodes as f64 * steps as f64;
+    let least = frames * (3 * size.width * size.height) as f64 / if compressed { 16.0 } else { 1.0 };
+    let free = free_bytes(&wanted.out).unwrap_or(1 << 50);
+    if least > free as f64 {
+        misused!(
+            "--episodes {}: {frames:.0} frames take at least {}, and {} are free; make fewer episodes or smaller images",
+            wanted.episodes,
+            bytes(least as u64),
+            bytes(free)
+        );
+    }
+    if least > 1e9 {
+        complain(&format!("{}: will have at least {}", wanted.out.display(), bytes(least as u64)));
+    }
+    Ok(())
+}
+
+/// Bytes free where a file is to be written, as `df` of POSIX tells; nothing where there is none.
+fn free_bytes(out: &Path) -> Option<u64> {
+    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let told = std::process::Command::new("df").args(["-P", "-k", "--"]).arg(folder).output().ok()?;
+    let text = String::from_utf8(told.stdout).ok()?;
+    text.lines().nth(1)?.split_whitespace().nth(3)?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// Makes `count` items on all cores while the previous ones are being written, in order, so that

@@ -3,6 +3,7 @@
 mod ending;
 mod experiments;
 mod material;
+mod memory;
 mod watcher;
 
 pub use experiments::{find as experiment, names as experiments};
@@ -63,8 +64,9 @@ pub fn run_new(
     folder: &Path,
     observer: &mut dyn Observer,
 ) -> Result<Ended> {
+    RunFolder::check_free(folder)?;
     let gathered = Gathered::read(experiment, files)?;
-    let folder = RunFolder::create(folder)?;
+    memory::check(experiment, &gathered)?;
     introduce(&gathered, experiment);
     let Gathered { material, data, .. } = gathered;
     let config = RunConfig::new(experiment.clone(), data);
@@ -79,6 +81,7 @@ pub fn run_again<O: Observer>(folder: &Path, watch: impl FnOnce(&RunConfig) -> O
         format!("{}: its data cannot be read again (names are as they were typed)", folder.path().display())
     };
     let gathered = Gathered::again(&config).with_context(told)?;
+    memory::check(&config.experiment, &gathered)?;
     introduce(&gathered, &config.experiment);
     let session = Session::resume(folder, gathered.material, &build)?;
     complain(&format!("going on after epoch {} of {}", session.epochs(), config.experiment.epochs));

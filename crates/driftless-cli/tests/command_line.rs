@@ -301,12 +301,12 @@ fn an_interrupted_run_leaves_nothing_behind() {
     for signal in ["INT", "TERM", "HUP"] {
         let file = folder.path("long.npz");
         let mut child = Command::new(env!("CARGO_BIN_EXE_driftless"))
-            .args(["simulate", "maze1", "-n", "1000000", "-o", &file])
+            .args(["simulate", "maze1", "-n", "20000", "-o", &file])
             .stderr(std::process::Stdio::null())
             .spawn()
             .unwrap();
         // It has begun to write, however slow the machine is.
-        while folder.names().is_empty() {
+        while folder.names().is_empty() && child.try_wait().unwrap().is_none() {
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
@@ -338,4 +338,22 @@ fn records_that_disagree_are_a_problem() {
     assert!(text.contains("episode 1 has images of 9 x 9 x 4 bytes"), "{text}");
     let (_, error) = run(1, &["convert", &both, "--to", "log", "-o", &folder.path("o.npz")]);
     assert!(error.contains("b.tfrecords: episode 1: ") && error.contains("another shape"), "{error}");
+}
+
+/// No disk holds 2⁶⁴ episodes, nor 10¹² of houses: said before anything is written.
+#[test]
+fn what_no_disk_holds_is_refused() {
+    let folder = Folder::new("room");
+    let out = folder.path("a.npz");
+    for arguments in [
+        ["maze1", "-n", "18446744073709551615"].as_slice(),
+        &["maze1", "-n", "10000000000000", "--compress"],
+        &["maze2", "-n", "1000000000000", "--format", "log"],
+        &["house", "-n", "1000000000000"],
+    ] {
+        let (_, error) = run(2, &[&["simulate", "-o", &out], arguments].concat());
+        assert!(error.contains("frames take at least") && error.contains("TB, and"), "{error}");
+        assert!(error.contains("are free; make fewer episodes or smaller images"), "{error}");
+    }
+    assert!(folder.names().is_empty(), "nothing was begun");
 }

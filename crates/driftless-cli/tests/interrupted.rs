@@ -3,6 +3,8 @@
 
 mod terminal;
 
+use driftless::learn::WorldKind;
+use driftless::methods::methods_in;
 use driftless::weights;
 use driftless_world::random::Random;
 use std::path::Path;
@@ -215,7 +217,7 @@ fn a_run_goes_on_with_its_own_data_only() {
     training.finish("run");
     let path = folder.path("run");
     for (options, words) in [
-        (["-n", "8", "-t", "12", "--size", "16", "-s", "7"], "scales.json: is not of these training data"),
+        (["-n", "8", "-t", "12", "--size", "16", "-s", "7"], "a.npz: has other contents than the file that"),
         (["-n", "8", "-t", "12", "--size", "20", "-s", "1"], "a.npz: field rgbd: has images of [20, 20, 4]"),
         (["-n", "8", "-t", "11", "--size", "16", "-s", "1"], "a.npz: 88 rows are not a whole number"),
     ] {
@@ -227,4 +229,161 @@ fn a_run_goes_on_with_its_own_data_only() {
     std::fs::remove_file(&training.data).unwrap();
     let (_, error) = run(1, &["train", "--resume", &path]);
     assert!(error.contains("cannot be read again") && error.contains("a.npz: cannot open"), "{error}");
+}
+
+#[test]
+fn the_validation_file_is_the_same_too() {
+    let folder = Folder::new("own-validation");
+    let (data, valid) = (folder.recordings("a.npz", "1"), folder.recordings("b.npz", "2"));
+    let path = folder.path("run");
+    let fixed =
+        ["train", "maze-sdpf-supervised", "--train", &data, "--valid", &valid, "--run", &path, "epochs=1"];
+    run(0, &[&fixed[..], &SMALL].concat());
+    std::fs::remove_file(&valid).unwrap();
+    folder.recordings("b.npz", "3");
+    let (_, error) = run(1, &["train", "--resume", &path]);
+    assert!(error.contains("b.npz: has other contents than the file that the run began with"), "{error}");
+    // Files may move, if their contents stay.
+    let moved = folder.recordings("c.npz", "2");
+    replace(&format!("{path}/config.toml"), "b.npz", "c.npz");
+    assert!(Path::new(&moved).exists());
+    run(0, &["train", "--resume", &path]);
+}
+
+fn replace(file: &str, from: &str, to: &str) {
+    let text = String::from_utf8(read(file)).unwrap();
+    let changed = text.replace(from, to);
+    assert_ne!(text, changed, "{from} is there");
+    std::fs::write(file, changed).unwrap();
+}
+
+/// Of all methods: what was learned, and what else was remembered, is taken up whole; more epochs may be asked for.
+#[test]
+fn every_method_goes_on_for_more_epochs() {
+    let folder = Folder::new("more-epochs");
+    let data = folder.recordings("a.npz", "1");
+    for method in methods_in(WorldKind::Maze).map(|method| method.id) {
+        let path = folder.path(method);
+        let experiment = format!("maze-{method}");
+        let fixed =
+            ["train", &experiment, "--train", &data, "--run", &path, "epochs=1", "label_fraction=0.5"];
+        run(0, &[&fixed[..], &SMALL].concat());
+        replace(&format!("{path}/config.toml"), "epochs = 1\n", "epochs = 2\n");
+        let (_, told) = run(0, &["train", "--resume", &path]);
+        assert!(told.contains("epoch 2/2"), "{told}");
+    }
+}
+
+#[test]
+fn settings_that_changed_are_named() {
+    let folder = Folder::new("changed");
+    let training = Training::new(&folder, &["method=sdpf-supervised", "epochs=1"]);
+    training.finish("run");
+    let path = folder.path("run");
+    let config = format!("{path}/config.toml");
+    let whole = read(&config);
+    for (from, to, words) in [
+        (
+            "particles = 10\n",
+            "particles = 11\n",
+            "experiment.particles: is 11, but the run was taught with 10",
+        ),
+        ("batch_size = 4\n", "batch_size = 3\n", "experiment.batch_size: is 3"),
+        ("validation_episodes = 50\n", "validation_episodes = 2\n", "experiment.validation_episodes: is 2"),
+        ("label_fraction = 0.1\n", "label_fraction = 0.5\n", "experiment.label_fraction: is 0.5"),
+        ("seed = 1\n", "seed = 2\n", "experiment.seed: is 2"),
+        ("steps = 12\n", "steps = 6\n", "data.steps: is 6"),
+        ("particles = 10\n", "particles = 0\n", "experiment.particles: must be at least 1"),
+    ] {
+        replace(&config, from, to);
+        let (_, error) = run(1, &["train", "--resume", &path]);
+        assert!(error.contains("config.toml: ") && error.contains(words), "{words}: {error}");
+        std::fs::write(&config, &whole).unwrap();
+    }
+}
+
+/// What is damaged, incomplete or lost is said; nothing is made up in its place.
+#[test]
+fn weights_and_checkpoints_are_whole_or_refused() {
+    let folder = Folder::new("whole-files");
+    let training = Training::new(&folder, &["method=sdpf-supervised", "epochs=2"]);
+    training.finish("run");
+    let path = folder.path("run");
+    let (checkpoint, best) = (format!("{path}/checkpoint.safetensors"), format!("{path}/best.safetensors"));
+    let (whole, weighed) = (read(&checkpoint), read(&best));
+    let refused = |command: &[&str], words: &str| {
+        let (_, error) = run(1, command);
+        assert!(error.contains(words), "{words}: {error}");
+    };
+    let (resume, evaluate) =
+        (["train", "--resume", &path], ["evaluate", &path, "--data", training.data.as_str()]);
+    // The lowest bits of numbers, and a letter of a name.
+    for at in [weighed.len() - 4, weighed.len() / 2, 200] {
+        let mut changed = weighed.clone();
+        changed[at] ^= 1;
+        std::fs::write(&best, changed).unwrap();
+        refused(&evaluate, "best.safetensors: ");
+        refused(&resume, "best.safetensors: ");
+    }
+    std::fs::remove_file(&best).unwrap();
+    refused(&resume, "best.safetensors: is missing: the best weights, of epoch");
+    std::fs::write(&best, &weighed).unwrap();
+    let mut changed = whole.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    std::fs::write(&checkpoint, changed).unwrap();
+    refused(&resume, "checkpoint.safetensors: is damaged: its contents have the checksum");
+    std::fs::write(&checkpoint, &whole).unwrap();
+    let all = weights::read(&checkpoint, "checkpoint").unwrap();
+    let without =
+        |gone: &str| all.iter().filter(|tensor| !tensor.name.starts_with(gone)).cloned().collect::<Vec<_>>();
+    for gone in ["memory/", "memory/optimiser.updates", "memory/optimiser.m."] {
+        weights::write(&checkpoint, "checkpoint", &without(gone)).unwrap();
+        refused(&resume, "checkpoint.safetensors: is not complete: ");
+    }
+    std::fs::write(&checkpoint, &whole).unwrap();
+    run(0, &resume);
+}
+
+/// An evaluation that the disk has no room for leaves the one before, both files of it.
+#[test]
+fn a_full_disk_leaves_the_evaluation_before() {
+    let folder = Folder::new("full-evaluation");
+    let training = Training::new(&folder, &["method=sdpf-supervised", "epochs=1"]);
+    training.finish("run");
+    let (path, other) = (folder.path("run"), folder.recordings("b.npz", "2"));
+    run(0, &["evaluate", &path, "--data", &training.data]);
+    let files = || ["evaluation.json", "episodes.json"].map(|name| read(&format!("{path}/{name}")));
+    let before = files();
+    // Room for the smaller of the two files alone, in blocks of 512 bytes.
+    let blocks = usize::midpoint(before[0].len(), before[1].len()) / 512;
+    let script = format!(r#"trap "" XFSZ; ulimit -f {blocks}; exec "$0" "$@""#);
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_driftless"), "evaluate", &path, "--data", &other]);
+    let output = command.output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains(".json: cannot write: File too large"), "{error}");
+    assert!(files() == before, "one of the files was replaced");
+}
+
+/// As `timeout` does it: to the process and to its group.
+#[test]
+fn two_signals_leave_nothing_half_written() {
+    let folder = Folder::new("two-signals");
+    let out = folder.path("large.npz");
+    for _ in 0..5 {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_driftless"));
+        let mut child = command
+            .args(["simulate", "maze1", "-n", "20000", "-o", &out])
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        while folder.names().is_empty() && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let id = child.id().to_string();
+        Command::new("kill").args(["-TERM", &id, &id]).status().unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        assert_eq!(folder.names(), Vec::<String>::new());
+    }
 }

@@ -3,8 +3,7 @@
 mod terminal;
 
 use driftless::learn::{
-    Detail, Experiment, Files, Gathered, Purpose, Recordings, RunConfig, RunFolder, Session, Tracking,
-    Trained,
+    Detail, Experiment, Files, Gathered, Purpose, Recordings, RunConfig, Session, Tracking, Trained,
 };
 use driftless::methods::build;
 use driftless_world::Evaluation;
@@ -30,8 +29,7 @@ fn compare(folder: &Folder, text: &str, train: &str, test: &str) {
     let files = Files { train: train.into(), ..Files::default() };
     let Gathered { material, data, .. } = Gathered::read(&experiment, &files).unwrap();
     let config = RunConfig::new(experiment.clone(), data);
-    let run_folder = RunFolder::create(&there).unwrap();
-    Session::begin(run_folder, config, material, &build).unwrap().run(&mut ()).unwrap();
+    Session::begin(&there, config, material, &build).unwrap().run(&mut ()).unwrap();
     for name in ["config.toml", "scales.json", "best.safetensors"] {
         let [own, other] = [&here, &there].map(|folder| read(&format!("{folder}/{name}")));
         assert!(own == other, "{name}");

@@ -7,10 +7,19 @@ use terminal::{Folder, SMALL, read, run};
 
 /// A comparison of two methods in a small world of one's own.
 fn reproduce(code: i32, folder: &Folder, more: &[&str]) -> (String, String) {
+    reproduce_some(
+        code,
+        folder,
+        &[&["--methods", "sdpf-supervised,lstm", "--labels", "0.2,0.5"], more].concat(),
+    )
+}
+
+/// The same with methods and labels that are named.
+fn reproduce_some(code: i32, folder: &Folder, more: &[&str]) -> (String, String) {
     let data = format!("small={},{}", folder.path("a.npz"), folder.path("b.npz"));
     let out = folder.path("out");
     let mut arguments = vec!["reproduce", "maze", "--data", &data, "--out", &out];
-    arguments.extend(["--methods", "sdpf-supervised,lstm", "--labels", "0.2,0.5", "--seeds", "1"]);
+    arguments.extend(["--seeds", "1"]);
     arguments.extend(SMALL.iter().flat_map(|setting| ["--set", setting]));
     run(code, &[&arguments[..], more].concat())
 }
@@ -59,4 +68,42 @@ fn a_plan_can_be_looked_at_and_mistakes_are_named() {
     assert!(error.contains("did you mean `epochs`?"), "{error}");
     let (_, error) = run(1, &["reproduce", "maze", "--data", "a=no_such.npz,b.npz"]);
     assert!(error.contains("no_such.npz"), "{error}");
+}
+
+/// Files behind a name may change: what was taught from others is refused, what was judged by others is judged again.
+#[test]
+fn results_of_other_data_are_not_reported() {
+    let folder = Folder::new("other-data");
+    folder.recordings("a.npz", "1");
+    folder.recordings("b.npz", "2");
+    let more = ["--epochs", "1", "--methods", "sdpf-supervised", "--labels", "0.2"];
+    reproduce_some(0, &folder, &more);
+    let path = folder.path("out/runs/small-sdpf-supervised-20pct-seed1/evaluation.json");
+    let first = read(&path);
+    let again = |name: &str, seed: &str| {
+        std::fs::remove_file(folder.path(name)).unwrap();
+        folder.recordings(name, seed);
+    };
+    again("b.npz", "3");
+    let (_, going) = reproduce_some(0, &folder, &more);
+    assert!(!going.contains("done before") && read(&path) != first, "{going}");
+    again("b.npz", "2");
+    reproduce_some(0, &folder, &more);
+    assert_eq!(read(&path), first, "the same data, the same bytes");
+    again("a.npz", "4");
+    let (_, error) = reproduce_some(1, &folder, &more);
+    assert!(
+        error.contains("was taught from other data than ") && error.contains("a.npz holds now"),
+        "{error}"
+    );
+    again("a.npz", "1");
+    let (_, going) = reproduce_some(0, &folder, &more);
+    assert_eq!(going.matches("done before").count(), 1, "{going}");
+    // Settings that name a run are not set.
+    for (setting, words) in
+        [("method=sdpf", "use --methods"), ("label_fraction=0.3", "use --labels"), ("seed=7", "--seeds")]
+    {
+        let (_, error) = reproduce_some(2, &folder, &[&more[..], &["--set", setting]].concat());
+        assert!(error.contains(words), "{words}: {error}");
+    }
 }

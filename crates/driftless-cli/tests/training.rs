@@ -133,9 +133,22 @@ fn labels_and_trajectories_of_all_numbers() {
     assert!(told.contains("warning: no validation: the last weights are kept"), "{told}");
     assert!(done.contains("the last weights, of epoch 1, are in"), "{done}");
     run(0, &["evaluate", &folder.path("many"), "--data", &data]);
-    // A method that cannot do without labels says so, and what it refused can be tried again.
-    let (_, error) = train(1, "maze-sdpf-supervised", &data, &folder.path("again"), &["label_fraction=0"]);
-    assert!(error.contains("error: label_fraction: must be above 0"), "{error}");
+    // A method that cannot do without labels says so, and leaves no folder. A share that leaves none is the same.
+    for (experiment, share, words) in [
+        ("maze-sdpf-supervised", "label_fraction=0", "error: label_fraction: must be above 0"),
+        ("maze-sdpf-supervised", "label_fraction=1e-9", " of 44 poses leaves none known; must be above 0"),
+        (
+            "maze-driftless",
+            "label_fraction=0",
+            "error: label_fraction: must be above 0: learning between labels needs some",
+        ),
+        ("maze-driftless", "label_fraction=1e-9", "poses leaves none known; must be above 0"),
+        ("maze-lstm", "label_fraction=1e-9", "poses leaves none known; must be above 0"),
+    ] {
+        let (_, error) = train(1, experiment, &data, &folder.path("again"), &[share]);
+        assert!(error.contains(words), "{words}: {error}");
+        assert!(!folder.names().contains(&"again".to_owned()), "nothing was begun");
+    }
     train(0, "maze-sdpf-supervised", &data, &folder.path("again"), &[]);
 }
 
@@ -291,4 +304,149 @@ fn names_with_another_meaning_are_noted() {
     assert!(told.contains("DPF (Jonschkowski 2018), seed 1"), "{told}");
     let (_, error) = train(2, "maze-sdpf-paper", &data, &folder.path("none"), &[]);
     assert!(error.contains("maze-sdpf-paper is now called maze-sdpf"), "{error}");
+}
+
+/// Recordings of Maze 1 whose poses are moved and stretched.
+fn elsewhere(folder: &Folder, name: &str, to: impl Fn([f64; 3]) -> [f64; 3]) -> String {
+    let data = folder.path(name);
+    let world = MazeWorld::new(Layout::built_in("maze1").unwrap(), 16, 16);
+    let mut file = DpfWriter::create(&data, Overwrite::Refuse, Method::Stored, "").unwrap();
+    for number in 0..6 {
+        let mut recording = world.episode(1, number, 12).into_recording();
+        recording.poses.iter_mut().for_each(|pose| *pose = to(*pose));
+        file.push(&recording).unwrap();
+    }
+    file.finish().unwrap();
+    data
+}
+
+/// Metres of a map projection are too far for 32 bits, and no unit makes a world as large or small as others.
+#[test]
+fn poses_that_cannot_be_computed_with_are_refused() {
+    let folder = Folder::new("far");
+    let utm = elsewhere(&folder, "utm.npz", |[x, y, a]| [0.02 * x + 5e5, 0.02 * y + 5.4e6, a]);
+    let small = elsewhere(&folder, "small.npz", |[x, y, a]| [1e-30 * x, 1e-30 * y, a]);
+    let large = elsewhere(&folder, "large.npz", |[x, y, a]| [1e9 * x, 1e9 * y, a]);
+    let near = elsewhere(&folder, "near.npz", |[x, y, a]| [x + 1e4, y - 1e4, a]);
+    for (data, words) in [
+        (&utm, "utm.npz: field pose: poses lie up to 54000"),
+        (&utm, "0.64 apart"),
+        (&utm, "subtract the same position from all poses"),
+        (&small, "small.npz: field pose: "),
+        (&small, "use another unit"),
+        (&large, "large.npz: field pose: "),
+    ] {
+        for experiment in ["maze-sdpf-supervised", "maze-driftless"] {
+            let (_, error) = train(1, experiment, data, &folder.path("run"), &["--steps-per-episode", "12"]);
+            assert!(error.contains(words), "{words}: {error}");
+        }
+    }
+    assert!(!folder.names().contains(&"run".to_owned()), "nothing was begun");
+    train(0, "maze-sdpf-supervised", &near, &folder.path("run"), &["--steps-per-episode", "12"]);
+}
+
+#[test]
+fn sizes_are_bounded_before_memory_is_taken() {
+    let folder = Folder::new("sizes");
+    let (data, target) = (folder.recordings("a.npz", "1"), folder.path("run"));
+    for (setting, words) in [
+        ("particles=1000000000000", "particles: must be at most 1000000, not 1000000000000"),
+        ("odometry_noise=1e9", "odometry_noise: must be a share from 0 to 10"),
+        ("pixel_noise=1e38", "pixel_noise: must be from 0 to 1000"),
+        ("epochs=9000000000000000000", "epochs: must be at most 1000000000"),
+        (
+            "seed=9223372036854775808",
+            "seed=9223372036854775808: must be a whole number from 0 to 9223372036854775807",
+        ),
+    ] {
+        let (_, error) = train(2, "maze-driftless", &data, &target, &[setting]);
+        assert!(error.contains(words), "{words}: {error}");
+    }
+    // 4 x 12 x 10⁶ particles with all that tensors keep of them: 144 GB. 10⁶ windows of 20 steps: 600 GB.
+    let large = [("maze-sdpf", "particles=1000000"), ("maze-dpf", "batch_size=1000000")];
+    for (experiment, setting) in large {
+        let (_, error) = train(1, experiment, &data, &target, &[setting]);
+        let words = ["GB of memory", "are free; take fewer particles or a smaller batch"];
+        assert!(words.iter().all(|words| error.contains(words)), "{error}");
+    }
+    assert!(!folder.names().contains(&"run".to_owned()), "nothing was begun");
+    train(0, "maze-driftless", &data, &target, &["seed=9223372036854775807"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_are_no_experiments() {
+    let folder = Folder::new("devices");
+    let data = folder.recordings("a.npz", "1");
+    let (_, error) = train(1, "/dev/zero", &data, &folder.path("run"), &[]);
+    assert!(error.contains("/dev/zero: is not a regular file"), "{error}");
+}
+
+#[test]
+fn scales_that_somebody_changed_are_named() {
+    let folder = Folder::new("scales");
+    let (data, run_folder) = (folder.recordings("a.npz", "1"), folder.path("run"));
+    train(0, "maze-sdpf-supervised", &data, &run_folder, &[]);
+    let path = format!("{run_folder}/scales.json");
+    let whole = text(&path);
+    let first = whole.split("\"mean\":[").nth(1).unwrap().split(',').next().unwrap();
+    for (from, to, words) in [
+        (format!("\"mean\":[{first},"), "\"mean\":[".to_owned(), "field pixels: 767 means do not make"),
+        ("\"height\":16".into(), "\"height\":0".into(), "field pixels: 768 means do not make"),
+        ("\"height\":16".into(), "\"height\":1000000000".into(), "images of 1000000000 x 16 x 3"),
+        (
+            "\"state_std\":[".into(),
+            "\"state_std\":[-".into(),
+            "field state_std: must hold three numbers above 0",
+        ),
+        ("\"step_size\":[".into(), "\"step_size\":[-".into(), "field pose: "),
+        ("\"low\":[".into(), "\"low\":[1".into(), "field low: is above high"),
+    ] {
+        let changed = whole.replacen(&from, &to, 1);
+        assert_ne!(changed, whole, "{from}");
+        std::fs::write(&path, changed).unwrap();
+        let commands =
+            [vec!["evaluate", &run_folder, "--data", &data], vec!["train", "--resume", &run_folder]];
+        for command in commands {
+            let (_, error) = run(1, &command);
+            assert!(error.contains("scales.json: ") && error.contains(words), "{words}: {error}");
+        }
+    }
+}
+
+/// Names that a shell would take apart are quoted in what is to be typed next.
+#[test]
+fn suggested_commands_can_be_pasted() {
+    let folder = Folder::new("pasted");
+    let (data, odd) = (folder.recordings("a.npz", "1"), folder.path("it's; my run"));
+    let quoted = format!("'{}'", odd.replace('\'', r"'\''"));
+    let (told, _) = train(0, "maze-sdpf-supervised", &data, &odd, &[]);
+    assert!(told.contains(&format!("Next: driftless evaluate {quoted} --data FILE")), "{told}");
+    let (told, _) = run(0, &["evaluate", &odd, "--data", &data]);
+    assert!(told.contains(&format!("Next: driftless report {quoted} --out report")), "{told}");
+}
+
+/// Figures and episodes are of one evaluation, or the report says that they are not.
+#[test]
+fn a_report_tells_what_it_cannot_use() {
+    let folder = Folder::new("unusable");
+    let (data, other) = (folder.recordings("a.npz", "1"), folder.recordings("b.npz", "2"));
+    let (dpf, out) = (folder.path("dpf"), folder.path("out"));
+    train(0, "maze-sdpf-supervised", &data, &dpf, &[]);
+    let evaluation = format!("{dpf}/evaluation.json");
+    run(0, &["evaluate", &dpf, "--data", &other]);
+    let of_other = text(&evaluation);
+    run(0, &["evaluate", &dpf, "--data", &data]);
+    run(0, &["report", &dpf, "--out", &out]);
+    assert!(!text(&format!("{out}/index.html")).contains("was not recorded with"));
+    for (written, words) in [
+        (of_other.as_str(), "dpf/episodes.json: was not recorded with the evaluation.json beside it"),
+        (&of_other[..100], "dpf/evaluation.json: is not an evaluation: EOF"),
+    ] {
+        std::fs::write(&evaluation, written).unwrap();
+        let (_, error) = run(1, &["report", &dpf, "--out", &out]);
+        assert!(error.contains(words) && error.contains("1 files of these runs cannot be used"), "{error}");
+        let problem = words.split_once('/').unwrap().1;
+        assert!(text(&format!("{out}/index.html")).contains(problem), "the page says it too");
+    }
 }

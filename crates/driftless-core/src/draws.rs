@@ -18,7 +18,9 @@ impl Draws for Random {
     }
 
     fn normals(&mut self, numbers: &mut [f32]) {
-        numbers.iter_mut().for_each(|number| *number = self.normal() as f32);
+        for number in numbers {
+            *number = self.normal() as f32;
+        }
     }
 }
 
@@ -76,7 +78,9 @@ impl Draws for Replay {
     }
 
     fn normals(&mut self, numbers: &mut [f32]) {
-        numbers.iter_mut().for_each(|x| *x = self.normals.pop_front().expect("normal numbers to replay"));
+        for number in numbers {
+            *number = self.normals.pop_front().expect("normal numbers to replay");
+        }
     }
 }
 

@@ -90,7 +90,7 @@ impl Weights {
     pub fn reweight(&mut self, log_likelihoods: &[f32]) -> Reweighted {
         assert_eq!(log_likelihoods.len(), self.len(), "a log-likelihood for each weight");
         let mut highest = f32::NEG_INFINITY;
-        Cpu::best().run(Highest { log: &self.log, likelihoods: log_likelihoods, highest: &mut highest });
+        Cpu::best().run(Highest { log: &self.log, likelihoods: log_likelihoods, found: &mut highest });
         if highest <= IMPOSSIBLE as f32 {
             return Reweighted { log_evidence: IMPOSSIBLE, collapsed: true };
         }
@@ -132,7 +132,7 @@ impl Weights {
 struct Highest<'a> {
     log: &'a [f32],
     likelihoods: &'a [f32],
-    highest: &'a mut f32,
+    found: &'a mut f32,
 }
 
 impl Work for Highest<'_> {
@@ -140,7 +140,7 @@ impl Work for Highest<'_> {
     fn run(self) {
         // Comparisons with NaN are false: what is not a number is not the highest.
         let joint = self.log.iter().zip(self.likelihoods).map(|(log, l)| log + l);
-        *self.highest = joint.fold(f32::NEG_INFINITY, |most, x| if x > most { x } else { most });
+        *self.found = joint.fold(f32::NEG_INFINITY, |most, x| if x > most { x } else { most });
     }
 }
 

@@ -5,9 +5,14 @@ mod metrics;
 pub use metrics::Metrics;
 
 use driftless_world::evaluation::Episodes;
+use driftless_world::files::Source;
 use driftless_world::{About, Episode, Error, Evaluation, Result};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
+
+/// Far more than the largest episodes.
+const MOST_BYTES: u64 = 4 << 30;
 
 /// Whatever a run has left behind so far.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,22 +41,26 @@ impl Run {
         let mut run = Self { name: name.into_owned(), ..Self::default() };
         run.config = run.read(folder, "config.toml", |text| Ok(text.to_owned()));
         run.metrics = run.read(folder, "metrics.csv", Metrics::parse);
-        run.evaluation = run.read(folder, "evaluation.json", Evaluation::from_json);
-        let episodes = run.read(folder, "episodes.json", Episodes::from_json);
+        let evaluation =
+            run.read(folder, "evaluation.json", |text| Ok((Evaluation::from_json(text)?, text.to_owned())));
+        let episodes = run.read(folder, "episodes.json", |text| {
+            let episodes = Episodes::from_json(text)?;
+            evaluation.as_ref().map_or(Ok(()), |(_, evaluation)| episodes.check_pair(evaluation))?;
+            Ok(episodes)
+        });
+        run.evaluation = evaluation.map(|(evaluation, _)| evaluation);
         run.episodes = episodes.map_or(vec![], |file| file.episodes);
         Ok(run)
     }
 
     fn read<T>(&mut self, folder: &Path, file: &str, parse: impl Fn(&str) -> Result<T>) -> Option<T> {
-        let text = match fs::read_to_string(folder.join(file)) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-            Err(error) => {
-                self.problems.push(Error::io("cannot read", error).in_file(file).to_string());
-                return None;
-            }
+        let read = Source::open(folder.join(file)).map_err(|error| (error.io_kind(), error));
+        let read = match read {
+            Err((Some(ErrorKind::NotFound), _)) => return None,
+            Err((_, error)) => Err(error),
+            Ok(source) => source.read_text(MOST_BYTES).and_then(|text| parse(&text)),
         };
-        parse(&text).map_err(|error| self.problems.push(error.in_file(file).to_string())).ok()
+        read.map_err(|error| self.problems.push(error.in_file(file).to_string())).ok()
     }
 
     /// What was trained, as the evaluation or the episodes say.

@@ -172,12 +172,20 @@ fn folders_are_read_and_damage_is_told() {
     fs::create_dir_all(&folder).unwrap();
     let whole = run("SDPF", 0.1, 1, 10.0);
     fs::write(folder.join("evaluation.json"), whole.evaluation.as_ref().unwrap().to_json()).unwrap();
-    fs::write(folder.join("episodes.json"), Episodes { episodes: whole.episodes.clone() }.to_json()).unwrap();
+    let mut episodes = Episodes { episodes: whole.episodes.clone(), ..Episodes::default() };
+    episodes.record_with(&whole.evaluation.as_ref().unwrap().to_json());
+    fs::write(folder.join("episodes.json"), episodes.to_json()).unwrap();
     fs::write(folder.join("metrics.csv"), "epoch,validation_rmse\n0,oh\n").unwrap();
     let read = Run::open(&folder).unwrap();
     assert_eq!((&read.evaluation, &read.episodes), (&whole.evaluation, &whole.episodes));
     let expected = ["no config.toml", "metrics.csv: line 2: field validation_rmse: \"oh\" is not a number"];
     assert_eq!(read.missing(), expected);
+    // The evaluation of another: its figures count, but the episodes are not of it.
+    let other = run("SDPF", 0.1, 1, 11.0).evaluation.unwrap();
+    fs::write(folder.join("evaluation.json"), other.to_json()).unwrap();
+    let read = Run::open(&folder).unwrap();
+    assert!(read.evaluation.is_some() && read.episodes.is_empty(), "{read:?}");
+    assert!(read.problems[1].starts_with("episodes.json: was not recorded with"), "{:?}", read.problems);
     fs::write(folder.join("episodes.json"), "{\"episodes\":[{}]}").unwrap();
     fs::write(folder.join("evaluation.json"), [0xff, 0xfe]).unwrap();
     let read = Run::open(&folder).unwrap();

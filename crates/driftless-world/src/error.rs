@@ -47,6 +47,11 @@ impl Error {
         self.field.get_or_insert_with(|| field.into());
         self
     }
+
+    /// The kind of the failed system call, if there was one.
+    pub fn io_kind(&self) -> Option<std::io::ErrorKind> {
+        self.source.as_ref().map(std::io::Error::kind)
+    }
 }
 
 impl fmt::Display for Error {

@@ -15,6 +15,7 @@ pub mod base64;
 pub mod csv;
 pub mod dpf;
 pub mod example;
+mod fingerprint;
 pub mod kind;
 pub mod log;
 pub mod npy;
@@ -29,6 +30,7 @@ pub mod tensor_bundle;
 pub mod tfrecord;
 pub mod zip;
 
-pub use atomic::{NewFile, Overwrite};
+pub use atomic::{NewFile, Overwrite, abandon_all};
+pub use fingerprint::Fingerprint;
 pub use kind::FileKind;
 pub use source::Source;

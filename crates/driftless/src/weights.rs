@@ -64,8 +64,20 @@ pub fn write_carefully(
     tensors: &[Named],
     overwrite: Overwrite,
 ) -> Result<()> {
-    let bytes = encode(kind, tensors).map_err(|wrong| wrong.in_file(path.as_ref()))?;
+    let bytes = encode(kind, &[], tensors).map_err(|wrong| wrong.in_file(path.as_ref()))?;
     put(path.as_ref(), &bytes, overwrite)
+}
+
+/// The same with a note, a key and its text, in place of an older file.
+pub(crate) fn write_noted(path: &Path, kind: &str, note: (&str, &str), tensors: &[Named]) -> Result<()> {
+    let bytes = encode(kind, &[note], tensors).map_err(|wrong| wrong.in_file(path))?;
+    put(path, &bytes, Overwrite::Replace)
+}
+
+/// What [`write_noted`] wrote: the tensors, and the note if it is there.
+pub(crate) fn read_noted(path: &Path, kind: &str, key: &str) -> Result<(Vec<Named>, Option<String>)> {
+    let opened = Opened::new(path, kind)?;
+    Ok((opened.read_all(path)?, opened.note(key).map(str::to_owned)))
 }
 
 /// All tensors of a file of this `kind`, in the file's order. A file that others wrote has any kind.

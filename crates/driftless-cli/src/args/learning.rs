@@ -51,7 +51,7 @@ pub struct Train {
     #[arg(long, value_name = "DIR", required_unless_present = "resume")]
     pub run: Option<PathBuf>,
 
-    /// Go on with the run in this folder, with its own settings and data
+    /// Go on with the run in this folder, with its own settings and data; `epochs` may be changed in its config.toml
     #[arg(
         long,
         value_name = "DIR",

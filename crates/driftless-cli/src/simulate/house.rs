@@ -1,6 +1,6 @@
 //! Houses, as PF-net's tfrecords.
 
-use super::{episode_bytes, odometry_noise, overwrite, produce};
+use super::{check_room, episode_bytes, odometry_noise, overwrite, produce};
 use crate::args::{Format, HouseSplit, Simulate, Size, Steering};
 use crate::progress::Progress;
 use crate::usage::misused;
@@ -25,6 +25,7 @@ pub fn simulate(wanted: &Simulate) -> Result<(u64, f64)> {
     check(wanted, steps, houses)?;
     let size = wanted.size.unwrap_or(Size { width: 56, height: 56 });
     let bytes = episode_bytes(steps, size)?;
+    check_room(wanted, (steps, size), true)?;
     let camera = HouseWorld::camera(size.width, size.height);
     let mut writer = PfnetWriter::create(&wanted.out, overwrite(wanted.force))?;
     let built = Built::default();

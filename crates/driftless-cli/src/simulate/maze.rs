@@ -1,6 +1,6 @@
 //! Mazes, as DPF's npz or the plain npz.
 
-use super::{episode_bytes, odometry_noise, overwrite, produce};
+use super::{check_room, episode_bytes, odometry_noise, overwrite, produce};
 use crate::args::{Format, Simulate, Size, Steering};
 use crate::data::open_maze;
 use crate::progress::Progress;
@@ -31,6 +31,7 @@ pub fn simulate(wanted: &Simulate) -> Result<(u64, f64)> {
         misused!("--houses and --split are for the world `house`");
     }
     let size = wanted.size.unwrap_or(Size { width: 32, height: 32 });
+    check_room(wanted, (steps, size), wanted.compress)?;
     let steps = Episodes { steps, bytes: episode_bytes(steps, size)? };
     let mut world = MazeWorld::new(open_maze(&wanted.world)?, size.width, size.height);
     let (policy, name) = match wanted.policy {

@@ -2,7 +2,7 @@
 
 use super::Ended;
 use crate::interrupt;
-use crate::output::{complain, print};
+use crate::output::{complain, print, typed};
 use anyhow::Result;
 use driftless::learn::{EpochRecord, Outcome};
 use std::path::Path;
@@ -21,12 +21,16 @@ pub fn tell(folder: &Path, ended: &Ended) -> Result<ExitCode> {
     Ok(match &ended.outcome {
         Outcome::Finished => {
             let finished = if ended.taught == 0 { "was finished already" } else { "finished" };
-            print(&format!("{place}: {finished}; {best}\nNext: driftless evaluate {place} --data FILE\n"))?;
+            print(&format!(
+                "{place}: {finished}; {best}\nNext: driftless evaluate {} --data FILE\n",
+                typed(folder)
+            ))?;
             ExitCode::SUCCESS
         }
         Outcome::Stopped { epoch } => {
             complain(&format!(
-                "{place}: interrupted after epoch {epoch}; go on with: driftless train --resume {place}"
+                "{place}: interrupted after epoch {epoch}; go on with: driftless train --resume {}",
+                typed(folder)
             ));
             ExitCode::from(interrupt::EXIT_CODE)
         }

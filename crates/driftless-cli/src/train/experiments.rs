@@ -1,9 +1,10 @@
 //! The experiments that come with the program, and those that are read from files.
 
 use crate::usage::{Usage, misused};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use driftless::config::{nearest_name, renamed_method};
 use driftless::learn::Experiment;
+use driftless_world::files::Source;
 use std::path::Path;
 
 /// Names and texts of the folder `experiments`, part of the program so that it works anywhere.
@@ -41,7 +42,8 @@ fn text(name: &str) -> Result<String> {
         return Ok((*text).to_owned());
     }
     if Path::new(name).exists() {
-        return std::fs::read_to_string(name).with_context(|| format!("{name}: cannot read the experiment"));
+        // No experiment is longer than a mebibyte; a device would never end.
+        return Ok(Source::open(name)?.read_text(1 << 20).map_err(|error| error.in_file(name))?);
     }
     if let Some(now) = renamed(name) {
         misused!("{name} is now called {now}");

@@ -131,7 +131,9 @@ fn any_number_can_be_drawn() {
         let (mut sums, runs) = ([0.0; 4], 4000);
         for _ in 0..runs {
             let uniforms: Vec<f64> = (0..count).map(|_| random.unit()).collect();
-            drawn(scheme, &weights, count, &uniforms).iter().for_each(|&ancestor| sums[ancestor] += 1.0);
+            for ancestor in drawn(scheme, &weights, count, &uniforms) {
+                sums[ancestor] += 1.0;
+            }
         }
         for (sum, weight) in sums.iter().zip(weights) {
             let (mean, expected) = (sum / f64::from(runs), count as f64 * weight);

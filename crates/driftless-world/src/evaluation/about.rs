@@ -23,6 +23,9 @@ pub struct About {
     pub odometry_noise: f64,
     /// The trajectories that were followed: a file's name or a simulator's seed.
     pub data: String,
+    /// What tells the contents of that file from others, see [`crate::files::Fingerprint`]; empty if unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub data_fingerprint: String,
     /// The unit of length, as written behind numbers; "units" if it is empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,

@@ -4,7 +4,7 @@ use super::about::About;
 use super::cloud::{Cloud, Particle, text};
 use super::plan::Plan;
 use crate::error::{Error, Result};
-use crate::files::png_image;
+use crate::files::{Fingerprint, png_image};
 use crate::pose::Pose;
 use serde::{Deserialize, Serialize};
 
@@ -103,6 +103,9 @@ impl Episode {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Episodes {
+    /// The fingerprint of the `evaluation.json` they were recorded with; empty if there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub evaluation: String,
     /// The episodes, the one to be shown first in front.
     pub episodes: Vec<Episode>,
 }
@@ -111,6 +114,19 @@ impl Episodes {
     /// The text of `episodes.json`.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("numbers, strings and lists can be written") + "\n"
+    }
+
+    /// Fails unless they were recorded with the evaluation whose text this is.
+    pub fn check_pair(&self, evaluation: &str) -> Result<()> {
+        if self.evaluation == fingerprint(evaluation) {
+            return Ok(());
+        }
+        Err(Error::new("was not recorded with the evaluation.json beside it; run `driftless evaluate` again"))
+    }
+
+    /// Says that they were recorded with the evaluation whose text this is.
+    pub fn record_with(&mut self, evaluation: &str) {
+        self.evaluation = fingerprint(evaluation);
     }
 
     /// Reads what [`Episodes::to_json`] wrote.
@@ -122,6 +138,12 @@ impl Episodes {
         }
         Ok(read)
     }
+}
+
+fn fingerprint(text: &str) -> String {
+    let mut seen = Fingerprint::default();
+    seen.add(text.as_bytes());
+    seen.to_string()
 }
 
 /// The pose in 32 bits, if all of it is finite there.

@@ -4,6 +4,25 @@ use crate::error::{Error, Result};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Temporary names in use: what has to go if the process ends without running destructors.
+static PARTIAL: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn partial_files() -> MutexGuard<'static, Vec<PathBuf>> {
+    PARTIAL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes all half-written files, for whoever is about to end the process. No further file can be begun.
+pub fn abandon_all() {
+    let files = partial_files();
+    for file in files.iter() {
+        // Nobody is left to be told.
+        let _ = fs::remove_file(file);
+    }
+    // The lock is kept: a file that another thread began now would stay.
+    std::mem::forget(files);
+}
 
 /// What to do if the file is already there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +57,10 @@ impl NewFile {
         let target = &check_existing(target, overwrite)?;
         let name = target.file_name().ok_or_else(|| Error::new("is not a file name"))?.to_string_lossy();
         let partial = target.with_file_name(format!(".{name}.partial-{}", std::process::id()));
+        let mut names = partial_files();
         let file = File::create(&partial).map_err(|source| Error::io("cannot create", source))?;
+        names.push(partial.clone());
+        drop(names);
         Ok(Self {
             target: target.clone(),
             partial,
@@ -112,6 +134,7 @@ impl Drop for NewFile {
         drop(self.writer.take());
         // After a rename there is nothing to remove, and after a failure nobody to tell.
         let _ = fs::remove_file(&self.partial);
+        partial_files().retain(|name| *name != self.partial);
     }
 }
 

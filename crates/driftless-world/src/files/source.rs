@@ -68,6 +68,14 @@ impl Source {
         }
     }
 
+    /// All of it as text in UTF-8, unless it is longer than `most` bytes.
+    pub fn read_text(&self, most: u64) -> Result<String> {
+        if self.len() > most {
+            return Err(Error::new(format!("has {} bytes; at most {most} are expected here", self.len())));
+        }
+        String::from_utf8(self.read_vec(0, self.len())?).map_err(|_| Error::new("is not text in UTF-8"))
+    }
+
     /// `length` bytes from position `offset`. The length is checked before memory is taken.
     pub fn read_vec(&self, offset: u64, length: u64) -> Result<Vec<u8>> {
         let mut buffer = if offset.checked_add(length).is_some_and(|end| end <= self.len()) {

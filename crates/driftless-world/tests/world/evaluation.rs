@@ -199,7 +199,7 @@ fn episodes_come_back_whole() {
     let error = episode.push(&Seen { camera: Some((2, 2, &image)), ..seen }).unwrap_err().to_string();
     assert_eq!(error, "step 2: field camera: 18 bytes do not make 2 x 2 RGB pixels");
 
-    let episodes = Episodes { episodes: vec![episode] };
+    let episodes = Episodes { episodes: vec![episode], ..Episodes::default() };
     let back = Episodes::from_json(&episodes.to_json()).unwrap();
     assert_eq!(back, episodes);
     let step = &back.episodes[0].steps[0];

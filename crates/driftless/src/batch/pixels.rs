@@ -47,6 +47,20 @@ impl PixelScale {
         })
     }
 
+    /// Fails if sizes and numbers do not fit together, or nothing can be divided by them: for what was read.
+    pub(crate) fn check(&self) -> std::result::Result<(), String> {
+        let [channels, height, width] = self.shape();
+        let numbers = height.checked_mul(width).and_then(|pixels| pixels.checked_mul(channels));
+        if numbers != Some(self.mean.len()) || self.mean.is_empty() {
+            let found = self.mean.len();
+            return Err(format!("{found} means do not make images of {height} x {width} x {channels}"));
+        }
+        if !self.mean.iter().all(|x| x.is_finite()) || !self.std.iter().all(|x| x.is_finite() && *x > 0.0) {
+            return Err("means must be finite, and deviations finite and above 0".to_owned());
+        }
+        Ok(())
+    }
+
     /// Channels, height, width.
     pub fn shape(&self) -> [usize; 3] {
         [self.std.len(), self.height, self.width]

@@ -38,6 +38,12 @@ impl fmt::Display for WorldKind {
     }
 }
 
+/// As many as `evaluate` takes. More are beyond any memory, and beyond what they could improve.
+const MOST_PARTICLES: usize = 1_000_000;
+const MOST_EPOCHS: u64 = 1_000_000_000;
+/// What TOML can hold, in words.
+const LARGEST: &str = "a whole number from 0 to 9223372036854775807";
+
 /// Everything that names a run, but its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -186,11 +192,16 @@ impl Experiment {
         for (key, count) in counts {
             config::check(key, count, count > 0, "at least 1")?;
         }
-        self.house.check()?;
-        for (key, noise) in [("odometry_noise", self.odometry_noise), ("pixel_noise", self.pixel_noise)] {
-            config::check(key, noise, noise.is_finite() && noise >= 0.0, "0 or more, and finite")?;
+        for (key, count) in [("particles", self.particles), ("particles", self.validation_particles())] {
+            config::check(key, count, count <= MOST_PARTICLES, "at most 1000000")?;
         }
-        Ok(())
+        config::check("epochs", self.epochs, self.epochs <= MOST_EPOCHS, "at most 1000000000")?;
+        config::check("seed", self.seed, i64::try_from(self.seed).is_ok(), LARGEST)?;
+        self.house.check()?;
+        let share = (0.0..=10.0).contains(&self.odometry_noise);
+        config::check("odometry_noise", self.odometry_noise, share, "a share from 0 to 10")?;
+        let visible = (0.0..=1000.0).contains(&self.pixel_noise);
+        config::check("pixel_noise", self.pixel_noise, visible, "from 0 to 1000, as pixels are from 0 to 255")
     }
 }
 
@@ -216,6 +227,9 @@ fn replacement(setting: &str) -> Result<toml::Table> {
     let number = config::parse::<toml::Table>(&format!("value = {value}"))
         .ok()
         .and_then(|mut one| one.remove("value"));
+    if number.is_none() && !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(wrong(format!("must be {LARGEST}")));
+    }
     let value = number.unwrap_or_else(|| toml::Value::String(value.to_owned()));
     let mut names = key.rsplit('.');
     let inner = names.next().unwrap_or_default();

@@ -3,6 +3,7 @@
 use super::{DataFiles, Experiment, Material, Purpose, Recordings, RunConfig, TrainingSet};
 use crate::error::Result;
 use driftless_world::Error;
+use driftless_world::files::Fingerprint;
 use driftless_world::labels::LabelBudget;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,7 @@ pub struct Files {
 /// What `driftless train maze-driftless-supervised --train walk.npz --run run` does, in a program:
 ///
 /// ```
-/// use driftless::learn::{Experiment, Files, Gathered, Outcome, RunConfig, RunFolder, Session};
+/// use driftless::learn::{Experiment, Files, Gathered, Outcome, RunConfig, Session};
 /// use driftless::methods::build;
 /// # use driftless_world::files::{Overwrite, dpf::DpfWriter, zip::Method};
 /// # use driftless_world::maze::{Layout, MazeWorld};
@@ -35,12 +36,12 @@ pub struct Files {
 /// # file.finish()?;
 ///
 /// // A text as in a file of experiments, and settings as on the command line.
-/// let settings = ["epochs=1", "trajectories=3", "crop=16", "batch=2", "particles=10"].map(String::from);
+/// let settings = ["epochs=1", "trajectories=3", "crop=16", "batch_size=2", "particles=10"].map(String::from);
 /// let experiment = Experiment::parse("method = 'sdpf-supervised'", &settings)?;
 /// let files = Files { train: walks, steps: Some(12), ..Files::default() };
 /// let Gathered { material, data, .. } = Gathered::read(&experiment, &files)?;
-/// let run = RunFolder::create(folder.join("run"))?;
-/// let mut session = Session::begin(run, RunConfig { experiment, data }, material, &build)?;
+/// let config = RunConfig::new(experiment, data);
+/// let mut session = Session::begin(folder.join("run"), config, material, &build)?;
 /// assert_eq!(session.run(&mut ())?, Outcome::Finished);
 /// # std::fs::remove_dir_all(folder).unwrap();
 /// # Ok::<(), driftless::Error>(())
@@ -60,13 +61,7 @@ impl Gathered {
         let open =
             |path: &Path, purpose| Recordings::open(path, files.steps, experiment, experiment.seed, purpose);
         let recordings = open(&files.train, Purpose::Training)?;
-        let data = DataFiles {
-            train: files.train.clone(),
-            valid: files.valid.clone(),
-            world: recordings.world()?,
-            steps: recordings.steps()?,
-            image: recordings.image(),
-        };
+        let data = described(files, &recordings)?;
         let mut warnings = Vec::new();
         let there = recordings.len();
         let count = experiment.trajectories.min(there);
@@ -108,6 +103,30 @@ impl Gathered {
             let problem = format!("has images of {now:?}, but when the run began, of {then:?}");
             return Err(Error::new(problem).in_field("rgbd").in_file(&data.train).into());
         }
+        check_contents(&data.train, &gathered.data.train_fingerprint, &data.train_fingerprint)?;
+        let valid = data.valid.as_ref().unwrap_or(&data.train);
+        check_contents(valid, &gathered.data.valid_fingerprint, &data.valid_fingerprint)?;
         Ok(gathered)
     }
+}
+
+fn described(files: &Files, recordings: &Recordings) -> Result<DataFiles> {
+    Ok(DataFiles {
+        train: files.train.clone(),
+        valid: files.valid.clone(),
+        train_fingerprint: Fingerprint::of_file(&files.train)?,
+        valid_fingerprint: files.valid.as_ref().map_or(Ok(String::new()), Fingerprint::of_file)?,
+        world: recordings.world()?,
+        steps: recordings.steps()?,
+        image: recordings.image(),
+    })
+}
+
+fn check_contents(file: &Path, now: &str, then: &str) -> Result<()> {
+    if now == then {
+        return Ok(());
+    }
+    let problem =
+        "has other contents than the file that the run began with; put that file back, or begin a new run";
+    Err(Error::new(problem).in_file(file).into())
 }

@@ -16,6 +16,13 @@ const MOST: usize = 400;
 /// Lessons in memory at once, with all they have.
 const HANDFUL: usize = 16;
 
+/// Mean steps, and positions, that can be evaluated (see [`driftless_world::Evaluation`]).
+const USABLE: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
+/// Neighbouring 32-bit numbers may be this share of a mean step apart. Both ends of a step are rounded by half of it
+/// at most, so a step is wrong by a hundredth at worst: a tenth of the noise that DPF adds to odometry, whose deviation
+/// grows from 0.1 to √(0.1² + 0.01²) = 0.1005.
+const MOST_ROUNDING: f64 = 0.01;
+
 /// Means and sizes of the training lessons of a robot in the plane, whose x and y share a size. Only
 /// known poses and odometry are looked at: what is hidden stays hidden.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,7 +88,51 @@ impl Scales {
                 states.iter_mut().zip(pose).for_each(|(moments, &s)| moments.push(f64::from(s)));
             }
         }
-        Ok(Self::of(pixels, &states, &actions, steps.average()))
+        let scales = Self::of(pixels, &states, &actions, steps.average());
+        scales.check_world()?;
+        Ok(scales)
+    }
+
+    /// Fails unless all numbers can be worked with: for what was read from a file that anybody may have changed.
+    pub(super) fn check(&self) -> driftless_world::Result<()> {
+        let wrong = |field: &str, what: &str| Err(driftless_world::Error::new(what).in_field(field));
+        if let Err(what) = self.pixels.check() {
+            return wrong("pixels", &what);
+        }
+        let places = [("state_mean", self.state_mean), ("low", self.low), ("high", self.high)];
+        if let Some((field, _)) = places.iter().find(|(_, place)| !place.iter().all(|x| x.is_finite())) {
+            return wrong(field, "holds what is no number");
+        }
+        for (field, sizes) in [("state_std", self.state_std), ("action_std", self.action_std)] {
+            if !sizes.iter().all(|size| size.is_finite() && *size > 0.0) {
+                return wrong(field, "must hold three numbers above 0");
+            }
+        }
+        if self.low.iter().zip(self.high).any(|(low, high)| *low > high) {
+            return wrong("low", "is above high");
+        }
+        self.check_world()
+    }
+
+    /// Fails if the world is too large or too small to be computed with, or too far from the origin.
+    fn check_world(&self) -> driftless_world::Result<()> {
+        let wrong = |what: String| Err(driftless_world::Error::new(what).in_field("pose"));
+        let corners = [self.low, self.high].map(|[x, y, _]| x.abs().max(y.abs()));
+        let (farthest, [step, _, turn]) = (corners[0].max(corners[1]), self.step_size);
+        if !(USABLE.contains(&step) && USABLE.contains(&turn) && farthest <= *USABLE.end()) {
+            return wrong(format!(
+                "poses up to {farthest:e} from the origin, and mean steps of {step:e} and {turn:e} rad: steps must \
+                 lie between 1e-9 and 1e9, and poses within 1e9; use another unit"
+            ));
+        }
+        let spacing = farthest * f64::from(f32::EPSILON);
+        if spacing > MOST_ROUNDING * step {
+            return wrong(format!(
+                "poses lie up to {farthest:.0} from the origin, where 32-bit numbers are {spacing:.2} apart, but a \
+                 mean step is {step:.2} long; subtract the same position from all poses, for instance the first one"
+            ));
+        }
+        Ok(())
     }
 
     fn of(pixels: PixelScale, states: &[Moments; 3], actions: &[Moments; 3], step: [f64; 2]) -> Self {
@@ -219,6 +270,17 @@ mod tests {
             assert!((x - statistics.step_size(&[0, 1])).abs() < 2e-5 && x == y, "{share}: {x}");
             assert!((turn - statistics.step_size(&[2])).abs() < 1e-6, "{share}: {turn}");
         }
+    }
+
+    /// 2²³ / 100 steps from the origin, neighbouring numbers are a hundredth of a step apart, and no farther.
+    #[test]
+    fn the_farthest_world() {
+        let near = Scales::measure(&set([true, true, false, true], 1.0)).unwrap();
+        let limit = near.step_size[0] * f64::from(1 << 23) / 100.0;
+        let at = |x: f64| Scales { high: [x, 14.0, PI], ..near.clone() }.check();
+        assert!(at(0.999 * limit).is_ok());
+        let error = at(1.001 * limit).unwrap_err().to_string();
+        assert!(error.contains(&format!("field pose: poses lie up to {:.0} from", 1.001 * limit)), "{error}");
     }
 
     /// Without labels nothing is known of poses, but nothing breaks.

@@ -24,6 +24,7 @@ use crate::parameters::Named;
 use checkpoint::Checkpoint;
 use driftless_world::evaluation::{About, Evaluation};
 use driftless_world::trajectory::Trajectory;
+use std::path::Path;
 
 /// Makes a method of its settings, for instance `methods::build`.
 pub type Build<'a> = &'a dyn Fn(&Experiment, &Scales) -> Result<Box<dyn Method>>;
@@ -47,12 +48,19 @@ pub struct Session {
 }
 
 impl Session {
-    /// A new run in an empty folder: settings and scales are written, nothing is taught yet. If there is no
-    /// such method, or it cannot learn from these data, the folder stays empty.
-    pub fn begin(folder: RunFolder, config: RunConfig, material: Material, build: Build) -> Result<Self> {
+    /// A new run in a folder that is empty or not there: settings and scales are written, nothing is taught yet. If
+    /// there is no such method, or it cannot learn from these data, no folder is made.
+    pub fn begin(
+        folder: impl AsRef<Path>,
+        config: RunConfig,
+        material: Material,
+        build: Build,
+    ) -> Result<Self> {
+        RunFolder::check_free(&folder)?;
         config.experiment.check()?;
-        let scales = Scales::measure(&material.training)?;
-        let method = build(&config.experiment, &scales)?;
+        let scales = measured(&config, &material)?;
+        let method = built(&config.experiment, &material, &scales, build)?;
+        let folder = RunFolder::create(folder)?;
         folder.write_config(&config)?;
         folder.write_scales(&scales)?;
         Ok(Self { folder, config, scales, material, method, records: Vec::new() })
@@ -60,31 +68,32 @@ impl Session {
 
     /// The run of a folder, as it was after the last epoch that was completed.
     ///
-    /// Errors: settings, scales, log or checkpoint that are missing or damaged, and training data other
-    /// than those the run began with.
+    /// Errors: settings, scales, log, checkpoint or best weights that are missing or damaged, and settings or
+    /// training data other than those the run was taught with. Of settings, `epochs` and the names of data files may
+    /// change.
     pub fn resume(folder: RunFolder, material: Material, build: Build) -> Result<Self> {
         let config = folder.config()?;
-        let measured = Scales::measure(&material.training)?;
-        let scales = match folder.scales()? {
-            Some(scales) if scales != measured => {
-                return Err(
-                    folder.wrong("scales.json", "is not of these training data; a run goes on with its own")
-                );
+        let checkpoint = folder.checkpoint()?;
+        folder.check_config(&config, checkpoint.as_ref())?;
+        let scales = measured(&config, &material)?;
+        match folder.scales()? {
+            Some(before) if before != scales && checkpoint.is_some() => {
+                let what = "is not of these training data; a run goes on with its own";
+                return Err(folder.wrong("scales.json", what));
             }
-            Some(scales) => scales,
-            None => {
-                folder.write_scales(&measured)?;
-                measured
-            }
-        };
-        let mut method = build(&config.experiment, &scales)?;
+            Some(before) if before == scales => {}
+            _ => folder.write_scales(&scales)?,
+        }
+        let mut method = built(&config.experiment, &material, &scales, build)?;
         let mut records = Vec::new();
-        if let Some(checkpoint) = folder.checkpoint()? {
-            method.restore(&checkpoint.parameters, Some(&checkpoint.memory))?;
+        if let Some(checkpoint) = checkpoint {
+            folder.restore(&checkpoint, &mut *method)?;
             records = folder.records(checkpoint.epoch)?;
         }
         folder.write_records(&records)?;
-        Ok(Self { folder, config, scales, material, method, records })
+        let session = Self { folder, config, scales, material, method, records };
+        session.best().map_or(Ok(()), |best| session.folder.check_best(best.epoch))?;
+        Ok(session)
     }
 
     /// Teaches until all epochs are done, the observer wants to stop, or learning fails.
@@ -178,8 +187,42 @@ impl Session {
         if best {
             self.folder.write_best(&parameters, &self.config.experiment)?;
         }
-        self.folder.write_checkpoint(&Checkpoint { epoch, parameters, memory: self.method.memory() })
+        let settings = Some(self.folder.settings(&self.config)?);
+        self.folder.write_checkpoint(&Checkpoint {
+            epoch,
+            parameters,
+            memory: self.method.memory(),
+            settings,
+        })
     }
+}
+
+/// The scales of what is learned from, whose file an error names.
+fn measured(config: &RunConfig, material: &Material) -> Result<Scales> {
+    Scales::measure(&material.training).map_err(|error| match error {
+        Error::File(error) => Error::File(error.in_file(&config.data.train)),
+        other => other,
+    })
+}
+
+/// The method of an experiment. A share of labels so small that none is left is the same as 0.
+fn built(
+    experiment: &Experiment,
+    material: &Material,
+    scales: &Scales,
+    build: Build,
+) -> Result<Box<dyn Method>> {
+    let (kept, all) = material.training.labels();
+    if kept > 0 || experiment.label_fraction == 0.0 {
+        return build(experiment, scales);
+    }
+    let share = experiment.label_fraction;
+    build(&Experiment { label_fraction: 0.0, ..experiment.clone() }, scales).map_err(|error| match error {
+        Error::Setting { key, problem, .. } if key == "label_fraction" => {
+            Error::setting(key, format!("{share} of {all} poses leaves none known; {problem}"))
+        }
+        other => other,
+    })
 }
 
 /// Why an epoch's report means that learning has failed, if it does.

@@ -177,8 +177,8 @@ fn pose(state: &[f32]) -> [f64; 3] {
 }
 
 /// The action into step t.
-fn action(rows: &Rows, t: usize) -> Option<[f32; 3]> {
-    Some(std::array::from_fn(|k| rows.row(t)[k]))
+fn action(rows: &Rows, t: usize) -> [f32; 3] {
+    std::array::from_fn(|k| rows.row(t)[k])
 }
 
 impl Method for AnchoredEm {

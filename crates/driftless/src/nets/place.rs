@@ -59,7 +59,9 @@ impl Waves {
         rows: &mut Vec<f32>,
     ) {
         let count = poses.len();
-        turned.iter_mut().for_each(|column| column.resize(count, 0.0));
+        for column in &mut *turned {
+            column.resize(count, 0.0);
+        }
         let [angles, x_cos, x_sin, y_cos, y_sin, cos, sin] = turned;
         turn(Cpu::best(), poses.column(2), [cos, sin]);
         let scale = (PI / self.extent) as f32;

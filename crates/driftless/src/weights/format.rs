@@ -3,18 +3,24 @@
 use crate::error::Error;
 use crate::parameters::Named;
 use burn::tensor::DType;
-use driftless_world::files::Source;
+use driftless_world::files::{Fingerprint, Source};
 use safetensors::Dtype;
 use safetensors::tensor::{Metadata, TensorInfo};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
 /// Version of what we put into the header's metadata.
-const FORMAT: &str = "1";
+const FORMAT: &str = "2";
+/// The version before, which had no checksum.
+const UNCHECKED: &str = "1";
 /// Headers are some hundred bytes a tensor; more than this is damage or malice.
 const MOST_HEADER_BYTES: u64 = 16 << 20;
 /// Beyond any model of this crate; keeps a sparse file of a terabyte from taking memory.
 const MOST_DATA_BYTES: u64 = 4 << 30;
+
+/// What the fingerprint is called in the metadata: of the header without it, and the data.
+const CHECKSUM: &str = "checksum";
+const NOTES: &str = "__metadata__";
 
 /// A problem whose file is not named yet.
 #[derive(Debug)]
@@ -37,11 +43,15 @@ impl Wrong {
     }
 }
 
-/// The bytes of a file. The header is written here, with keys in a fixed order: the same tensors are the same bytes.
-pub fn encode(kind: &str, tensors: &[Named]) -> Result<Vec<u8>, Wrong> {
+/// The bytes of a file, with notes for the metadata, if there are some. The header is written here, with keys in
+/// a fixed order: the same tensors are the same bytes.
+pub fn encode(kind: &str, further: &[(&str, &str)], tensors: &[Named]) -> Result<Vec<u8>, Wrong> {
     let mut header = Map::new();
-    let notes = json!({"creator": "driftless", "format": FORMAT, "kind": kind});
-    header.insert("__metadata__".to_owned(), notes);
+    let mut notes = json!({"creator": "driftless", "format": FORMAT, "kind": kind});
+    for (key, note) in further {
+        notes[key] = (*note).into();
+    }
+    header.insert(NOTES.to_owned(), notes);
     let mut data = Vec::new();
     // 64 bits first, so that every number is aligned.
     let mut sorted: Vec<&Named> = tensors.iter().collect();
@@ -68,7 +78,12 @@ pub fn encode(kind: &str, tensors: &[Named]) -> Result<Vec<u8>, Wrong> {
             return Err(Wrong::tensor(name, "is there twice"));
         }
     }
-    let mut text = Value::Object(header).to_string().into_bytes();
+    let mut header = Value::Object(header);
+    let mut seen = Fingerprint::default();
+    seen.add(header.to_string().as_bytes());
+    seen.add(&data);
+    header[NOTES][CHECKSUM] = seen.to_string().into();
+    let mut text = header.to_string().into_bytes();
     text.resize(text.len().next_multiple_of(8), b' ');
     Ok([&(text.len() as u64).to_le_bytes(), text.as_slice(), &data].concat())
 }
@@ -86,16 +101,15 @@ impl Opened {
         let source = Source::open(file)?;
         let (metadata, start) = read_header(&source).map_err(|wrong| wrong.in_file(file))?;
         let opened = Self { source, metadata, start };
-        opened.check_kind(kind).map_err(|wrong| wrong.in_file(file))?;
+        opened.check_kind(kind).and_then(|()| opened.check_sum()).map_err(|wrong| wrong.in_file(file))?;
         Ok(opened)
     }
 
     fn check_kind(&self, kind: &str) -> Result<(), Wrong> {
-        let Some(notes) = self.metadata.metadata() else { return Ok(()) };
-        let note = |key: &str| notes.get(key).map_or("", String::as_str);
+        let note = |key: &str| self.note(key).unwrap_or_default();
         match (note("creator"), note("format"), note("kind")) {
-            ("driftless", FORMAT, found) if found == kind => Ok(()),
-            ("driftless", FORMAT, found) => {
+            ("driftless", FORMAT | UNCHECKED, found) if found == kind => Ok(()),
+            ("driftless", FORMAT | UNCHECKED, found) => {
                 Err(Wrong::file(format!("holds {found:?}, but {kind:?} is wanted; name another file")))
             }
             ("driftless", format, _) => Err(Wrong::file(format!(
@@ -103,6 +117,35 @@ impl Opened {
             ))),
             _ => Ok(()),
         }
+    }
+
+    /// Fails if header or data are not as they were written. Files of others have no checksum.
+    fn check_sum(&self) -> Result<(), Wrong> {
+        let Some(told) = self.note(CHECKSUM) else {
+            return match self.note("format") {
+                Some(FORMAT) => Err(Wrong::file("is damaged: its checksum is missing; use a copy")),
+                _ => Ok(()),
+            };
+        };
+        let damaged = |error: String| Wrong::file(format!("is damaged: {error}; use a copy"));
+        let header = self.source.read_vec(8, self.start - 8).map_err(|error| damaged(error.to_string()))?;
+        let mut header: Value =
+            serde_json::from_slice(&header).map_err(|error| damaged(error.to_string()))?;
+        if let Some(notes) = header.get_mut(NOTES).and_then(Value::as_object_mut) {
+            notes.remove(CHECKSUM);
+        }
+        let mut seen = Fingerprint::default();
+        seen.add(header.to_string().as_bytes());
+        seen.add_from(&self.source, self.start).map_err(|error| damaged(error.to_string()))?;
+        if seen.to_string() == told {
+            return Ok(());
+        }
+        Err(damaged(format!("its contents have the checksum {seen}, but it was written with {told}")))
+    }
+
+    /// A note of the metadata, if it is there.
+    pub fn note(&self, key: &str) -> Option<&str> {
+        self.metadata.metadata().as_ref()?.get(key).map(String::as_str)
     }
 
     /// Fails unless names, shapes and precisions are those of the model.

@@ -67,7 +67,7 @@ fn what_was_saved_is_loaded_bit_for_bit() {
 #[test]
 fn others_can_read_it() {
     let tensors = values(&net(3, DType::F32));
-    let bytes = encode("weights", &tensors).unwrap();
+    let bytes = encode("weights", &[], &tensors).unwrap();
     let theirs = SafeTensors::deserialize(&bytes).unwrap();
     assert_eq!(theirs.len(), tensors.len());
     for tensor in &tensors {
@@ -84,7 +84,7 @@ fn others_can_read_it() {
     let notes = metadata.metadata().as_ref().unwrap();
     assert_eq!(
         (notes["creator"].as_str(), notes["format"].as_str(), notes["kind"].as_str()),
-        ("driftless", "1", "weights")
+        ("driftless", "2", "weights")
     );
 }
 

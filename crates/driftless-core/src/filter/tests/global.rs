@@ -99,7 +99,7 @@ fn errors(recovery: Option<Recovery>, kidnapped: bool, seed: u64) -> (Vec<f64>, 
         let mut sensor = Map { poses: &map, score, jitter: [6.0, 6.0, 0.2] };
         match &mut state {
             None => {
-                state = filter.global_start(Space::SE2, &mut sensor, true, &mut draws).map(|start| start.0)
+                state = filter.global_start(Space::SE2, &mut sensor, true, &mut draws).map(|start| start.0);
             }
             Some(state) => {
                 let mut motion = ODOMETRY.by(Some(ACTION));

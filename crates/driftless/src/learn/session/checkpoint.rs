@@ -1,6 +1,7 @@
 //! `checkpoint.safetensors`: all that a method needs to go on, and after which epoch.
 
 use crate::error::Result;
+use crate::learn::Method;
 use crate::parameters::Named;
 use crate::weights;
 use burn::tensor::DType;
@@ -9,6 +10,7 @@ use std::path::Path;
 /// What such files call themselves.
 const KIND: &str = "checkpoint";
 const EPOCH: &str = "epoch";
+const SETTINGS: &str = "settings";
 const PARAMETERS: &str = "parameters/";
 const MEMORY: &str = "memory/";
 
@@ -21,6 +23,8 @@ pub struct Checkpoint {
     pub parameters: Vec<Named>,
     /// What else it remembered.
     pub memory: Vec<Named>,
+    /// The text of the settings it was taught with; nothing if the file does not say.
+    pub settings: Option<String>,
 }
 
 impl Checkpoint {
@@ -39,12 +43,12 @@ impl Checkpoint {
         let parameters = self.parameters.iter().map(|tensor| under(PARAMETERS, tensor));
         let memory = self.memory.iter().map(|tensor| under(MEMORY, tensor));
         let all: Vec<Named> = std::iter::once(epoch).chain(parameters).chain(memory).collect();
-        weights::write(path, KIND, &all)
+        weights::write_noted(path, KIND, (SETTINGS, self.settings.as_deref().unwrap_or_default()), &all)
     }
 
     /// Reads what [`Checkpoint::write`] wrote; tensors may come in another order.
     pub fn read(path: &Path) -> Result<Self> {
-        let all = weights::read(path, KIND)?;
+        let (all, settings) = weights::read_noted(path, KIND, SETTINGS)?;
         let of = |prefix: &str| {
             let tensor = |tensor: &Named| {
                 let name = tensor.name.strip_prefix(prefix)?.to_owned();
@@ -55,6 +59,27 @@ impl Checkpoint {
         let epoch = all.iter().find(|tensor| tensor.name == EPOCH).and_then(|tensor| tensor.values.first());
         let wrong = || driftless_world::Error::new("does not say its epoch").in_file(path);
         let epoch = *epoch.filter(|epoch| **epoch >= 1.0).ok_or_else(wrong)? as u64;
-        Ok(Self { epoch, parameters: of(PARAMETERS), memory: of(MEMORY) })
+        Ok(Self { epoch, parameters: of(PARAMETERS), memory: of(MEMORY), settings })
+    }
+
+    /// Gives a method back what it was, all of it: what it does not take, or misses, would be made up silently.
+    pub fn restore(&self, method: &mut dyn Method) -> Result<()> {
+        method.restore(&self.parameters, Some(&self.memory))?;
+        let sorted = |mut tensors: Vec<Named>| {
+            tensors.sort_by(|a, b| a.name.cmp(&b.name));
+            tensors
+        };
+        for (given, taken) in [(&self.parameters, method.parameters()), (&self.memory, method.memory())] {
+            let (given, taken) = (sorted(given.clone()), sorted(taken));
+            let differs = |k: &usize| given.get(*k) != taken.get(*k);
+            if let Some(at) = (0..given.len().max(taken.len())).find(differs) {
+                let name = given.get(at).or(taken.get(at)).map_or("", |tensor| &tensor.name);
+                let problem = format!(
+                    "is not complete: {name}, or what belongs to it, is missing or of another method"
+                );
+                return Err(super::problem(problem));
+            }
+        }
+        Ok(())
     }
 }

@@ -18,6 +18,10 @@ pub struct RunConfig {
     pub data: DataFiles,
 }
 
+/// Settings that may change while a run is interrupted: how long it goes on, and where its files are now, whose
+/// contents are compared instead.
+const MAY_CHANGE: [&str; 3] = ["experiment.epochs", "data.train", "data.valid"];
+
 /// What every form of the file has, if its version wrote it.
 #[derive(Deserialize)]
 struct Head {
@@ -57,6 +61,45 @@ impl RunConfig {
             )),
         }
     }
+
+    /// Fails if a setting is not what it was in the text of those that the run was taught with so far.
+    pub(super) fn check_unchanged(&self, before: &str) -> Result<()> {
+        let before = table(&Self::parse(before)?)?;
+        let changed = changes(&before, &table(self)?, "");
+        let Some((key, old, new)) = changed.into_iter().find(|(key, ..)| !MAY_CHANGE.contains(&key.as_str()))
+        else {
+            return Ok(());
+        };
+        let problem = format!(
+            "is {new}, but the run was taught with {old}; put that back, or begin a new run (only {} may change)",
+            MAY_CHANGE.join(", ")
+        );
+        Err(Error::setting(key, problem))
+    }
+}
+
+fn table(config: &RunConfig) -> Result<toml::Table> {
+    toml::Table::try_from(config)
+        .map_err(|error| Error::setting("", format!("cannot be written as TOML: {error}")))
+}
+
+/// Keys that differ, with their old and new values.
+fn changes(old: &toml::Table, new: &toml::Table, outer: &str) -> Vec<(String, String, String)> {
+    let told = |value: Option<&toml::Value>| value.map_or("not set".to_owned(), ToString::to_string);
+    let mut keys: Vec<&String> = old.keys().chain(new.keys().filter(|key| !old.contains_key(*key))).collect();
+    keys.sort();
+    let mut all = Vec::new();
+    for key in keys {
+        let name = if outer.is_empty() { key.clone() } else { format!("{outer}.{key}") };
+        match (old.get(key), new.get(key)) {
+            (Some(toml::Value::Table(old)), Some(toml::Value::Table(new))) => {
+                all.extend(changes(old, new, &name));
+            }
+            (old, new) if old != new => all.push((name, told(old), told(new))),
+            _ => {}
+        }
+    }
+    all
 }
 
 /// Where episodes come from, and what they are like.
@@ -68,6 +111,11 @@ pub struct DataFiles {
     /// Episodes to validate with; if there is no such file, those of `train` that are not learned from.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub valid: Option<PathBuf>,
+    /// What tells the contents of `train` from others, see [`driftless_world::files::Fingerprint`].
+    pub train_fingerprint: String,
+    /// The same of `valid`.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub valid_fingerprint: String,
     /// The world's name.
     pub world: String,
     /// Recorded steps of an episode.

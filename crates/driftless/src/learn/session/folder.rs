@@ -5,10 +5,10 @@ use super::lock::{LOCK, Lock};
 use super::record::{self, EpochRecord};
 use super::{RunConfig, problem};
 use crate::error::{Error, Result};
-use crate::learn::{Experiment, Scales};
+use crate::learn::{Experiment, Method, Scales};
 use crate::parameters::Named;
 use crate::weights;
-use driftless_world::files::{NewFile, Overwrite};
+use driftless_world::files::{NewFile, Overwrite, Source};
 use serde::Serialize;
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -20,6 +20,8 @@ const LOG: &str = "log.jsonl";
 const METRICS: &str = "metrics.csv";
 const CHECKPOINT: &str = "checkpoint.safetensors";
 const BEST: &str = "best.safetensors";
+/// Far more than the log of a million epochs.
+const MOST_TEXT_BYTES: u64 = 1 << 30;
 
 /// The folder of a run that this process, and no other, works on.
 #[derive(Debug)]
@@ -34,12 +36,19 @@ impl RunFolder {
         let path = path.as_ref();
         let failed = |source| driftless_world::Error::io("cannot create the run", source).in_file(path);
         fs::create_dir_all(path).map_err(failed)?;
+        Self::check_free(path)?;
+        Self::locked(path)
+    }
+
+    /// Fails if there is a folder that holds something already. Makes none.
+    pub fn check_free(path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
         let foreign = |name: &String| name != LOCK && !is_partial(name);
-        if names(path)?.iter().any(foreign) {
+        if path.exists() && names(path)?.iter().any(foreign) {
             let what = "exists and is not empty; go on with its run by --resume, or choose another folder";
             return Err(problem(format!("{}: {what}", path.display())));
         }
-        Self::locked(path)
+        Ok(())
     }
 
     /// The folder of a run that has begun. What a killed process left half-written is removed.
@@ -71,10 +80,31 @@ impl RunFolder {
     }
 
     pub(super) fn write_config(&self, config: &RunConfig) -> Result<()> {
-        self.write(
-            CONFIG,
-            toml_text(config).map_err(|error| error.in_file(self.path.join(CONFIG)))?.as_bytes(),
-        )
+        self.write(CONFIG, self.settings(config)?.as_bytes())
+    }
+
+    /// The text of `config.toml`.
+    pub(super) fn settings(&self, config: &RunConfig) -> Result<String> {
+        toml_text(config).map_err(|error| error.in_file(self.path.join(CONFIG)))
+    }
+
+    /// Settings that are in range, and with which the run was taught so far.
+    pub(super) fn check_config(&self, config: &RunConfig, checkpoint: Option<&Checkpoint>) -> Result<()> {
+        let before = checkpoint.and_then(|checkpoint| checkpoint.settings.as_ref());
+        let unchanged = || before.map_or(Ok(()), |before| config.check_unchanged(before));
+        let checked = config.experiment.check().map_err(|error| error.under("experiment"));
+        checked.and_then(|()| unchanged()).map_err(|error| error.in_file(self.path.join(CONFIG)))
+    }
+
+    /// Fails if the best weights, of this epoch, are not there or damaged.
+    pub(super) fn check_best(&self, epoch: u64) -> Result<()> {
+        if best_of(&self.path)?.is_some() {
+            return Ok(());
+        }
+        let what = format!(
+            "is missing: the best weights, of epoch {epoch}, are lost; put it back, or begin a new run"
+        );
+        Err(self.wrong(BEST, &what))
     }
 
     pub(super) fn scales(&self) -> Result<Option<Scales>> {
@@ -111,6 +141,13 @@ impl RunFolder {
         if path.exists() { Checkpoint::read(&path).map(Some) } else { Ok(None) }
     }
 
+    pub(super) fn restore(&self, checkpoint: &Checkpoint, method: &mut dyn Method) -> Result<()> {
+        checkpoint.restore(method).map_err(|error| match error {
+            Error::File(error) => Error::File(error.in_file(self.path.join(CHECKPOINT))),
+            other => other.in_file(self.path.join(CHECKPOINT)),
+        })
+    }
+
     pub(super) fn write_checkpoint(&self, checkpoint: &Checkpoint) -> Result<()> {
         checkpoint.write(&self.path.join(CHECKPOINT))
     }
@@ -143,10 +180,14 @@ pub fn config_of(folder: &Path) -> Result<RunConfig> {
 
 /// The scales of the run in a folder, once they are measured.
 pub fn scales_of(folder: &Path) -> Result<Option<Scales>> {
-    let wrong = |error: serde_json::Error| {
-        driftless_world::Error::new(format!("holds no scales: {error}")).in_file(folder.join(SCALES)).into()
+    let wrong = |error: serde_json::Error| driftless_world::Error::new(format!("holds no scales: {error}"));
+    let understood = |text: String| {
+        let scales: Scales = serde_json::from_str(&text).map_err(wrong)?;
+        scales.check()?;
+        Ok(scales)
     };
-    read(folder, SCALES)?.map(|text| serde_json::from_str(&text).map_err(wrong)).transpose()
+    let read = read(folder, SCALES)?.map(understood).transpose();
+    read.map_err(|error: driftless_world::Error| error.in_file(folder.join(SCALES)).into())
 }
 
 /// The best weights of the run in a folder, if an epoch is done.
@@ -156,10 +197,11 @@ pub fn best_of(folder: &Path) -> Result<Option<Vec<Named>>> {
 }
 
 fn read(folder: &Path, name: &str) -> Result<Option<String>> {
-    match fs::read_to_string(folder.join(name)) {
+    let path = folder.join(name);
+    match Source::open(&path).and_then(|source| source.read_text(MOST_TEXT_BYTES)) {
         Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(driftless_world::Error::io("cannot read", error).in_file(folder.join(name)).into()),
+        Err(error) if error.io_kind() == Some(ErrorKind::NotFound) => Ok(None),
+        Err(error) => Err(error.in_file(path).into()),
     }
 }
 

@@ -113,8 +113,7 @@ impl Folder {
     }
 
     fn begin(&self, epochs: u64, validation: usize) -> Session {
-        let folder = RunFolder::create(&self.0).unwrap();
-        Session::begin(folder, config(epochs), material(validation), &toy).unwrap()
+        Session::begin(&self.0, config(epochs), material(validation), &toy).unwrap()
     }
 
     fn resume(&self) -> Result<Session> {
@@ -216,8 +215,7 @@ fn divergence_ends_a_run_and_keeps_the_best() {
         let build = |_: &Experiment, _: &Scales| -> Result<Box<dyn Method>> {
             Ok(Box::new(Toy { place: 3.0, speed: 0.0, fails_at: Some((4, report.clone())) }))
         };
-        let run = RunFolder::create(&folder.0).unwrap();
-        let mut session = Session::begin(run, config(9), material(2), &build).unwrap();
+        let mut session = Session::begin(&folder.0, config(9), material(2), &build).unwrap();
         let outcome = session.run(&mut watcher(99)).unwrap();
         let Outcome::Diverged { epoch: 4, why, best: Some(_) } = outcome else { panic!("{outcome:?}") };
         assert!(why.contains(words), "{why}");
@@ -225,6 +223,33 @@ fn divergence_ends_a_run_and_keeps_the_best() {
         assert_eq!(folder.resume().unwrap().epochs(), 3, "the failed epoch is not kept");
         assert!(Trained::open(&folder.0, &toy).is_ok());
     }
+}
+
+/// What a checkpoint lacks is not made up, and what a run was taught with stays.
+#[test]
+fn a_run_is_taken_up_whole_and_unchanged() {
+    let folder = Folder::new("unchanged");
+    folder.begin(2, 3).run(&mut watcher(1)).unwrap();
+    let refused = |words: &str| {
+        let error = folder.resume().map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains(words), "{words}: {error}");
+    };
+    let config = folder.0.join("config.toml");
+    let settings = fs::read_to_string(&config).unwrap();
+    fs::write(&config, settings.replace("batch_size = 32", "batch_size = 31")).unwrap();
+    refused("config.toml: experiment.batch_size: is 31, but the run was taught with 32");
+    fs::write(&config, settings.replace("epochs = 2", "epochs = 3")).unwrap();
+    assert_eq!(folder.resume().unwrap().run(&mut watcher(99)).unwrap(), Outcome::Finished);
+    let path = folder.0.join("checkpoint.safetensors");
+    let mut less = Checkpoint::read(&path).unwrap();
+    less.memory.push(number("steam", 1.0));
+    less.write(&path).unwrap();
+    refused("checkpoint.safetensors: is not complete: ");
+    less.memory.pop();
+    less.write(&path).unwrap();
+    assert_eq!(folder.resume().unwrap().epochs(), 3);
+    fs::remove_file(folder.0.join("best.safetensors")).unwrap();
+    refused("best.safetensors: is missing: the best weights, of epoch ");
 }
 
 #[test]

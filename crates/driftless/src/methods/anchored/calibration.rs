@@ -30,7 +30,7 @@ impl AnchoredEm {
                 let mut frames = sensor.encode(&sensor::images(lesson, &self.scales.pixels)?);
                 let mut sum = 0.0;
                 for t in 0..lesson.len() {
-                    tracker.step(frames.at(t), action(lesson.actions(), t));
+                    tracker.step(frames.at(t), Some(action(lesson.actions(), t)));
                     if let Some(label) = lesson.labels().get(t) {
                         let mut mixture = Mixture::new(&tracker.state().belief, kernel.to_vec());
                         sum += mixture.log_density(&pose(label)).max(LOST);

@@ -101,7 +101,9 @@ pub struct Tempered<'a>(pub EncodedFrames<&'a ImageSensor>, pub f32);
 impl Evidence for Tempered<'_> {
     fn scores(&mut self, t: usize, poses: &Particles, log: &mut [f32]) -> Reading {
         let reading = self.0.at(t).scores(poses, log);
-        log.iter_mut().for_each(|log| *log *= self.1);
+        for score in log {
+            *score *= self.1;
+        }
         reading
     }
 }

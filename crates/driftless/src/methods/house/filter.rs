@@ -101,7 +101,9 @@ pub(super) fn follow(
 pub(super) fn in_units(belief: &Belief) -> Belief {
     let mut scaled = belief.clone();
     for column in &mut scaled.particles.columns_mut()[..2] {
-        column.iter_mut().for_each(|x| *x /= PIXELS_PER_UNIT as f32);
+        for x in column {
+            *x /= PIXELS_PER_UNIT as f32;
+        }
     }
     scaled
 }
