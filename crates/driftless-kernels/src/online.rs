@@ -96,8 +96,9 @@ impl Sensor for PoseSensor {
             let own = number * size..number * size + log.len();
             let [x, y, heading] = [0, 1, 2].map(|k| &particles.column(k)[own.clone()]);
             let Part { turned, inputs, layers } = part;
-            turned.iter_mut().for_each(|column| column.resize(log.len(), 0.0));
             let [cosines, sines] = turned;
+            cosines.resize(log.len(), 0.0);
+            sines.resize(log.len(), 0.0);
             turn(*cpu, heading, [cosines, sines]);
             weigh_columns(places, *cpu, [x, y, cosines, sines], seen, (inputs, layers), log);
             cpu.run(Logarithms(log));

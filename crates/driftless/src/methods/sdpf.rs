@@ -153,7 +153,6 @@ impl Choices {
     }
 
     fn course<M: Model>(
-        &self,
         objective: WeightedSum<M>,
         scales: &Scales,
         resampler: Box<dyn Resampler>,
@@ -222,17 +221,17 @@ pub(super) fn build(variant: Variant, experiment: &Experiment, scales: &Scales) 
             let decoder = ImageDecoder::new(choices.plan(&own), Activation::Relu, &mut init);
             Autoencoding { model, decoder }
         };
-        let course = choices.course(WeightedSum(parts), scales, resampler);
+        let course = Choices::course(WeightedSum(parts), scales, resampler);
         let by_hand = by_hand::autoencoding(choices, experiment);
         return Ok(Box::new(FilterMethod::new(experiment, course, Box::new(make)).by_hand(by_hand)));
     }
     if choices.learned_motion {
         let make = move |device: &Device| learned(choices, &own, &mut init(seed, device));
-        let course = choices.course(WeightedSum(choices.losses(experiment, scales)), scales, resampler);
+        let course = Choices::course(WeightedSum(choices.losses(experiment, scales)), scales, resampler);
         return Ok(Box::new(FilterMethod::new(experiment, course, Box::new(make))));
     }
     let make = move |device: &Device| given(choices, &own, &mut init(seed, device));
-    let course = choices.course(WeightedSum(choices.losses(experiment, scales)), scales, resampler);
+    let course = Choices::course(WeightedSum(choices.losses(experiment, scales)), scales, resampler);
     let by_hand = by_hand::alone(choices, experiment);
     Ok(Box::new(FilterMethod::new(experiment, course, Box::new(make)).by_hand(by_hand)))
 }

@@ -43,7 +43,7 @@ impl AnchoredEm {
         all
     }
 
-    pub(super) fn take_back(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
+    fn check_shapes(&self, parameters: &[Named]) -> Result<()> {
         for own in &self.values {
             let given = parameters.iter().find(|part| part.name == own.name);
             if given.is_none_or(|given| given.shape != own.shape) {
@@ -53,6 +53,11 @@ impl AnchoredEm {
                 ));
             }
         }
+        Ok(())
+    }
+
+    pub(super) fn take_back(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
+        self.check_shapes(parameters)?;
         let (temper, noise) = (find(parameters, TEMPER)?, find(parameters, NOISE)?);
         let valid = |values: &[f64]| values.iter().all(|&x| x.is_finite() && x >= 0.0);
         if temper.len() != 1

@@ -47,7 +47,7 @@ fn both(
     let model = given(choices, scales, &mut first);
     let mut parts = choices.losses(experiment, scales);
     if choices.reconstruction == 0.0 {
-        let course = choices.course(
+        let course = Choices::course(
             WeightedSum(choices.losses(experiment, scales)),
             scales,
             choices.resampler(None).unwrap(),
@@ -61,7 +61,7 @@ fn both(
     parts.push((choices.reconstruction, Box::new(Reconstruction)));
     let decoder = ImageDecoder::new(choices.plan(scales), Activation::Relu, &mut first);
     let model = Autoencoding { model, decoder };
-    let course = choices.course(WeightedSum(parts), scales, choices.resampler(None).unwrap());
+    let course = Choices::course(WeightedSum(parts), scales, choices.resampler(None).unwrap());
     let (loss, figures) = course.loss(&model, lessons, experiment.particles, seed).unwrap();
     let tensors = (figures.losses[0].1, gradients(&model, &loss.backward()), figures);
     let found =
@@ -116,7 +116,7 @@ fn what_is_not_finite_is_left_to_tensors() {
     let (lessons, _) = lessons(lost, 0.5);
     let choices = Choices::of(Variant::Supervised, &experiment);
     let model = given(choices, &scales, &mut init(7, &Device::flex()));
-    let course = choices.course(
+    let course = Choices::course(
         WeightedSum(choices.losses(&experiment, &scales)),
         &scales,
         choices.resampler(None).unwrap(),
@@ -137,7 +137,7 @@ fn tracks_as_with_tensors() {
     let (episodes, choices) = (episodes(3, 30), Choices::of(Variant::Supervised, &experiment));
     let (_, scales) = lessons(episodes.clone(), 0.5);
     let model = given(choices, &scales, &mut init(7, &Device::flex()));
-    let course = choices.course(
+    let course = Choices::course(
         WeightedSum(choices.losses(&experiment, &scales)),
         &scales,
         choices.resampler(None).unwrap(),
