@@ -50,15 +50,15 @@ pub enum Verb {
     Convert(Convert),
     /// Take over weights that others have trained
     Import(Import),
-    /// Teach a method from few labels, in a folder that remembers everything
+    /// Train a method from few labels, in a folder that remembers everything
     Train(Train),
-    /// Judge a trained method on other recordings
+    /// Evaluate a trained method on other recordings
     Evaluate(Evaluate),
     /// Compare runs on one web page
     Report(Report),
     /// Run a whole experiment of the paper: all methods, label shares, seeds and mazes
     Reproduce(Reproduce),
-    /// Teach three methods Maze 1 from few labels and compare them, in minutes; needs nothing
+    /// Train three methods Maze 1 from few labels and compare them, in minutes; needs nothing
     Demo(Demo),
     /// Measure how fast this machine trains and tracks
     Bench(Bench),

@@ -13,7 +13,7 @@ use crate::output;
 use crate::usage::misused;
 use anyhow::Result;
 use driftless_kernels::Cpu;
-use driftless_kernels::training::Workshop;
+use driftless_kernels::training::Workspace;
 use job::{Draws, Job, SIZES};
 use online::{OnlineTimes, SingleSteps};
 use serde::Serialize;
@@ -112,11 +112,11 @@ pub fn run(wanted: &Bench) -> Result<()> {
 /// Steps as in earnest: new random numbers, both ways, Adam, and weights arranged again.
 fn training(rounds: usize) -> Training {
     let (job, mut weights) = (Job::new(SIZES), Weights::new());
-    let (mut draws, mut shop) = (Draws::default(), Workshop::default());
+    let (mut draws, mut workspace) = (Draws::default(), Workspace::default());
     let mut one = |seed: u64| {
         draws.draw(SIZES, seed);
         let nets = weights.networks();
-        let outcome = job.step(&nets, &draws, &mut shop);
+        let outcome = job.step(&nets, &draws, &mut workspace);
         weights.update(Weights::gradients(&nets, &outcome.gradient));
     };
     (0..2).for_each(&mut one);
@@ -129,7 +129,7 @@ fn training(rounds: usize) -> Training {
 
 fn agreement(folder: &std::path::Path) -> Result<Agreement> {
     let ((job, draws), nets) = (Job::of_peers(folder)?, Weights::of_peers(folder)?.networks());
-    let outcome = job.step(&nets, &draws, &mut Workshop::default());
+    let outcome = job.step(&nets, &draws, &mut Workspace::default());
     let gradients = Weights::gradients(&nets, &outcome.gradient);
     let squares: Vec<f64> =
         gradients.iter().map(|array| array.iter().map(|&x| f64::from(x).powi(2)).sum()).collect();

@@ -19,7 +19,7 @@ use driftless_world::{About, Evaluation, Track};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What to judge a method by, and how.
+/// What to evaluate a method by, and how.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// Recordings, in DPF's layout.
@@ -42,14 +42,14 @@ pub struct Trial {
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Judgement {
+pub struct Evaluated {
     /// All figures.
     pub evaluation: Evaluation,
     /// A few episodes to look at.
     pub episodes: Episodes,
 }
 
-/// Judges a run, writes the result into its folder and prints it.
+/// Evaluates a run, writes the result into its folder and prints it.
 pub fn run(wanted: &args::Evaluate) -> Result<()> {
     if let Some(noise) = wanted.odometry_noise.filter(|noise| !(0.0..=10.0).contains(noise)) {
         misused!("--odometry-noise {noise}: must be a share from 0 to 10");
@@ -64,21 +64,21 @@ pub fn run(wanted: &args::Evaluate) -> Result<()> {
         play: usize::from(wanted.play),
         maze: wanted.maze.as_deref().map(open_maze).transpose()?,
     };
-    let mut judgement = judge(&wanted.run, &trial)?;
-    save(&wanted.run, &mut judgement)?;
+    let mut evaluated = track(&wanted.run, &trial)?;
+    save(&wanted.run, &mut evaluated)?;
     if wanted.json {
-        return print(&judgement.evaluation.to_json());
+        return print(&evaluated.evaluation.to_json());
     }
     let run = wanted.run.display();
     print(&format!(
         "{}\nIn {run}: evaluation.json, episodes.json\nNext: driftless report {} --out report\n",
-        table::text(&judgement.evaluation),
+        table::text(&evaluated.evaluation),
         typed(&wanted.run)
     ))
 }
 
 /// Tracks all episodes with the best weights of a run.
-pub fn judge(run: &Path, trial: &Trial) -> Result<Judgement> {
+pub fn track(run: &Path, trial: &Trial) -> Result<Evaluated> {
     let trained = Trained::open(run, &build)?;
     let experiment = Experiment {
         odometry_noise: trial.odometry_noise.unwrap_or(trained.config.experiment.odometry_noise),
@@ -100,16 +100,16 @@ pub fn judge(run: &Path, trial: &Trial) -> Result<Judgement> {
     progress.advance(play);
     progress.finish();
     let thresholds = recordings.thresholds();
-    let evaluation = Evaluation::with(about, trained.scales.step_size, thresholds, &tracks)?;
-    Ok(Judgement { evaluation, episodes })
+    let evaluation = Evaluation::with(about, trained.normalisation.step_size, thresholds, &tracks)?;
+    Ok(Evaluated { evaluation, episodes })
 }
 
 /// Writes `evaluation.json` and `episodes.json` into a run's folder: both, if the disk has room for both. Cut off
 /// between the two, the episodes name an evaluation that is not there.
-pub fn save(run: &Path, judgement: &mut Judgement) -> Result<()> {
-    let evaluation = judgement.evaluation.to_json();
-    judgement.episodes.record_with(&evaluation);
-    let texts = [("episodes.json", judgement.episodes.to_json()), ("evaluation.json", evaluation)];
+pub fn save(run: &Path, evaluated: &mut Evaluated) -> Result<()> {
+    let evaluation = evaluated.evaluation.to_json();
+    evaluated.episodes.record_with(&evaluation);
+    let texts = [("episodes.json", evaluated.episodes.to_json()), ("evaluation.json", evaluation)];
     let mut files = Vec::new();
     for (name, text) in texts {
         let path = run.join(name);

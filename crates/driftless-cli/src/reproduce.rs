@@ -20,7 +20,7 @@ use driftless_world::files::Fingerprint;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Episodes to judge by.
+/// Episodes to evaluate on.
 const TEST_EPISODES: usize = 100;
 /// Names the noise of all evaluations, so that all methods see the same.
 const TEST_SEED: u64 = 1;
@@ -111,7 +111,7 @@ pub fn compare(cells: &[Cell], worlds: &[World], out: &Path) -> Result<()> {
     let place = |cell: &Cell| out.join("runs").join(cell.name());
     let contents = worlds.iter().map(Contents::of).collect::<Result<Vec<_>>>()?;
     let known = |cell: &Cell| worlds.iter().zip(&contents).find(|(world, _)| world.name == cell.world);
-    let is_done = |cell: &&Cell| known(cell).is_some_and(|(_, contents)| contents.judged(&place(cell)));
+    let is_done = |cell: &&Cell| known(cell).is_some_and(|(_, contents)| contents.evaluated(&place(cell)));
     let mut left: f64 = cells.iter().filter(|cell| !is_done(cell)).map(Cell::seconds).sum();
     // Seconds that runs took, and those that were planned for them.
     let (mut took, mut planned) = (0.0, 0.0);
@@ -131,8 +131,8 @@ pub fn compare(cells: &[Cell], worlds: &[World], out: &Path) -> Result<()> {
         let started = Instant::now();
         settle(cell, world, &place(cell))?;
         left -= cell.seconds();
-        // What is not taught takes seconds, and says nothing of the others.
-        if cell.is_taught() {
+        // What is not trained takes seconds, and says nothing of the others.
+        if cell.is_trained() {
             (took, planned) = (took + started.elapsed().as_secs_f64(), planned + cell.seconds());
         }
     }
@@ -142,7 +142,7 @@ pub fn compare(cells: &[Cell], worlds: &[World], out: &Path) -> Result<()> {
     print(&format!("\n{table}\nThe report: {}\n", page.join("index.html").display()))
 }
 
-/// Trains a cell to its end, wherever it was left, and judges it.
+/// Trains a cell to its end, wherever it was left, and evaluates it.
 fn settle(cell: &Cell, world: &World, folder: &Path) -> Result<()> {
     let epochs = cell.experiment.epochs;
     let ended = if folder.join("config.toml").is_file() {
@@ -172,12 +172,12 @@ fn settle(cell: &Cell, world: &World, folder: &Path) -> Result<()> {
         play: usize::from(cell.experiment.seed == 1),
         maze: None,
     };
-    let mut judgement = evaluate::judge(folder, &trial)?;
-    judgement.evaluation.about.world.clone_from(&world.name);
-    for episode in &mut judgement.episodes.episodes {
+    let mut evaluated = evaluate::track(folder, &trial)?;
+    evaluated.evaluation.about.world.clone_from(&world.name);
+    for episode in &mut evaluated.episodes.episodes {
         episode.about.world.clone_from(&world.name);
     }
-    evaluate::save(folder, &mut judgement)?;
+    evaluate::save(folder, &mut evaluated)?;
     interrupt::check()
 }
 
@@ -191,7 +191,7 @@ fn check_same(folder: &Path, cell: &Cell, world: &World, contents: &Contents) ->
     );
     ensure!(
         config.data.train_fingerprint == contents.train,
-        "{}: was taught from other data than {} holds now; remove it, or choose another folder with --out",
+        "{}: was trained from other data than {} holds now; remove it, or choose another folder with --out",
         folder.display(),
         world.train.display()
     );
@@ -209,10 +209,10 @@ impl Contents {
         Ok(Self { train: Fingerprint::of_file(&world.train)?, test: Fingerprint::of_file(&world.test)? })
     }
 
-    /// Whether a run was judged by these; damaged figures are none.
-    fn judged(&self, folder: &Path) -> bool {
+    /// Whether a run was evaluated on these; damaged figures are none.
+    fn evaluated(&self, folder: &Path) -> bool {
         let text = std::fs::read_to_string(folder.join("evaluation.json"));
-        let judged = text.ok().and_then(|text| Evaluation::from_json(&text).ok());
-        judged.is_some_and(|judged| judged.about.data_fingerprint == self.test)
+        let evaluated = text.ok().and_then(|text| Evaluation::from_json(&text).ok());
+        evaluated.is_some_and(|evaluated| evaluated.about.data_fingerprint == self.test)
     }
 }

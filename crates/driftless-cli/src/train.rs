@@ -1,4 +1,4 @@
-//! `driftless train`: a method is taught in a folder that remembers everything, and can go on after any end.
+//! `driftless train`: a method is trained in a folder that remembers everything, and can go on after any end.
 
 mod ending;
 mod experiments;
@@ -28,8 +28,8 @@ use std::process::ExitCode;
 pub struct Ended {
     /// How.
     pub outcome: Outcome,
-    /// Epochs taught now; others may have been taught before.
-    pub taught: u64,
+    /// Epochs trained now; others may have been trained before.
+    pub trained: u64,
     /// The epoch whose weights are kept, if there is one.
     pub best: Option<EpochRecord>,
 }
@@ -56,7 +56,7 @@ pub fn run(wanted: &Train) -> Result<ExitCode> {
     ending::tell(folder, &ended)
 }
 
-/// Teaches an experiment from its first epoch on, in a new folder. What is learned from what is said on
+/// Trains an experiment from its first epoch on, in a new folder. What is learned from what is said on
 /// standard error; all else is the observer's.
 pub fn run_new(
     experiment: &Experiment,
@@ -70,7 +70,7 @@ pub fn run_new(
     introduce(&gathered, experiment);
     let Gathered { material, data, .. } = gathered;
     let config = RunConfig::new(experiment.clone(), data);
-    teach(Session::begin(folder, config, material, &build)?, observer)
+    finish(Session::begin(folder, config, material, &build)?, observer)
 }
 
 /// Goes on with the run of a folder, watched by who is made for its settings.
@@ -85,11 +85,11 @@ pub fn run_again<O: Observer>(folder: &Path, watch: impl FnOnce(&RunConfig) -> O
     introduce(&gathered, &config.experiment);
     let session = Session::resume(folder, gathered.material, &build)?;
     complain(&format!("going on after epoch {} of {}", session.epochs(), config.experiment.epochs));
-    teach(session, &mut watch(&config))
+    finish(session, &mut watch(&config))
 }
 
-fn teach(mut session: Session, observer: &mut dyn Observer) -> Result<Ended> {
+fn finish(mut session: Session, observer: &mut dyn Observer) -> Result<Ended> {
     let before = session.epochs();
     let outcome = session.run(observer)?;
-    Ok(Ended { outcome, taught: session.epochs() - before, best: session.best().cloned() })
+    Ok(Ended { outcome, trained: session.epochs() - before, best: session.best().cloned() })
 }

@@ -40,7 +40,7 @@ impl<'a> Training<'a> {
         command.args(self.arguments(name)).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// Teaches to the end.
+    /// Trains to the end.
     #[track_caller]
     fn finish(&self, name: &str) {
         let arguments = self.arguments(name);
@@ -126,8 +126,10 @@ fn a_full_disk_is_named_and_costs_nothing() {
     let folder = Folder::new("full-disk");
     let training = Training::new(&folder, &["method=sdpf-supervised", "epochs=3", "label_fraction=0.3"]);
     training.finish("whole");
-    // Blocks of 512 bytes: room for settings alone, for scales too, for weights (270 kB) too.
-    for (blocks, file) in [(8, "scales.json"), (40, "best.safetensors"), (800, "checkpoint.safetensors")] {
+    // Blocks of 512 bytes: room for settings alone, for normalisation too, for weights (270 kB) too.
+    for (blocks, file) in
+        [(8, "normalisation.json"), (40, "best.safetensors"), (800, "checkpoint.safetensors")]
+    {
         let script = format!(r#"trap "" XFSZ; ulimit -f {blocks}; exec "$0" "$@""#);
         let mut command = Command::new("sh");
         command.args(["-c", &script, env!("CARGO_BIN_EXE_driftless")]).args(training.arguments("parts"));
@@ -286,7 +288,7 @@ fn settings_that_changed_are_named() {
         (
             "particles = 10\n",
             "particles = 11\n",
-            "experiment.particles: is 11, but the run was taught with 10",
+            "experiment.particles: is 11, but the run was trained with 10",
         ),
         ("batch_size = 4\n", "batch_size = 3\n", "experiment.batch_size: is 3"),
         ("validation_episodes = 50\n", "validation_episodes = 2\n", "experiment.validation_episodes: is 2"),

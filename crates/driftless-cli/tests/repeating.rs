@@ -30,7 +30,7 @@ fn compare(folder: &Folder, text: &str, train: &str, test: &str) {
     let Gathered { material, data, .. } = Gathered::read(&experiment, &files).unwrap();
     let config = RunConfig::new(experiment.clone(), data);
     Session::begin(&there, config, material, &build).unwrap().run(&mut ()).unwrap();
-    for name in ["config.toml", "scales.json", "best.safetensors"] {
+    for name in ["config.toml", "normalisation.json", "best.safetensors"] {
         let [own, other] = [&here, &there].map(|folder| read(&format!("{folder}/{name}")));
         assert!(own == other, "{name}");
     }
@@ -40,7 +40,7 @@ fn compare(folder: &Folder, text: &str, train: &str, test: &str) {
     let how = Tracking { particles: experiment.particles, seed: SEED, detail: Detail::Means };
     let tracks = trained.follow(&recordings, 0..recordings.len(), how).unwrap();
     let expected = Evaluation::from_json(&json).unwrap();
-    let found = Evaluation::of(expected.about.clone(), trained.scales.step_size, &tracks).unwrap();
+    let found = Evaluation::of(expected.about.clone(), trained.normalisation.step_size, &tracks).unwrap();
     assert_eq!(found.position_errors, expected.position_errors);
 }
 

@@ -38,7 +38,7 @@ fn a_comparison_is_made_once_and_gone_on_with() {
     let evaluation = Evaluation::from_json(&String::from_utf8(first.clone()).unwrap()).unwrap();
     assert_eq!((evaluation.about.world.as_str(), evaluation.about.label_fraction), ("small", 0.2));
     let page = read(&folder.path("out/report/index.html"));
-    // One run is not judged yet, another not taught to its end: these are done, the others left alone.
+    // One run is not evaluated yet, another not trained to its end: these are done, the others left alone.
     std::fs::remove_file(format!("{run_folder}/evaluation.json")).unwrap();
     std::fs::remove_dir_all(folder.path("out/runs/small-sdpf-supervised-20pct-seed1")).unwrap();
     let (_, going) = reproduce(0, &folder, &["--epochs", "1"]);
@@ -70,7 +70,7 @@ fn a_plan_can_be_looked_at_and_mistakes_are_named() {
     assert!(error.contains("no_such.npz"), "{error}");
 }
 
-/// Files behind a name may change: what was taught from others is refused, what was judged by others is judged again.
+/// Files behind a name may change: what was trained from others is refused, what was evaluated on others is evaluated again.
 #[test]
 fn results_of_other_data_are_not_reported() {
     let folder = Folder::new("other-data");
@@ -93,7 +93,7 @@ fn results_of_other_data_are_not_reported() {
     again("a.npz", "4");
     let (_, error) = reproduce_some(1, &folder, &more);
     assert!(
-        error.contains("was taught from other data than ") && error.contains("a.npz holds now"),
+        error.contains("was trained from other data than ") && error.contains("a.npz holds now"),
         "{error}"
     );
     again("a.npz", "1");

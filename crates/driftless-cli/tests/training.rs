@@ -58,19 +58,19 @@ fn an_evaluation_can_be_varied_and_repeated() {
     let (data, unseen) = (folder.recordings("a.npz", "1"), folder.recordings("b.npz", "2"));
     let dpf = folder.path("dpf");
     train(0, "maze-sdpf-supervised", &data, &dpf, &[]);
-    let judged = |more: &[&str]| {
+    let evaluated = |more: &[&str]| {
         let (json, _) = run(0, &[&["evaluate", &dpf, "--data", &unseen, "--json"], more].concat());
         (Evaluation::from_json(&json).unwrap(), text(&format!("{dpf}/episodes.json")))
     };
-    let (first, episodes) = judged(&[]);
-    assert!(judged(&[]) == (first.clone(), episodes.clone()), "the same seed, the same bytes");
+    let (first, episodes) = evaluated(&[]);
+    assert!(evaluated(&[]) == (first.clone(), episodes.clone()), "the same seed, the same bytes");
     let played = Episodes::from_json(&episodes).unwrap().episodes;
     assert_eq!((played.len(), played[0].steps.len(), played[1].plan.high), (2, 11, [1000.0, 500.0]));
     assert_eq!(played[0].steps[3].particles.len(), 10);
     assert!(played[1].steps.iter().all(|step| step.camera.starts_with(b"\x89PNG")));
-    assert!(judged(&["--seed", "2"]).0.position_errors != first.position_errors);
-    assert!(judged(&["--threads", "1"]) == (first.clone(), episodes));
-    let (other, episodes) = judged(&["--particles", "25", "--odometry-noise", "0.3", "--play", "0"]);
+    assert!(evaluated(&["--seed", "2"]).0.position_errors != first.position_errors);
+    assert!(evaluated(&["--threads", "1"]) == (first.clone(), episodes));
+    let (other, episodes) = evaluated(&["--particles", "25", "--odometry-noise", "0.3", "--play", "0"]);
     assert_eq!((other.about.particles, other.about.odometry_noise), (25, 0.3));
     assert_eq!(Episodes::from_json(&episodes).unwrap().episodes.len(), 0);
     let (_, warned) = run(0, &["evaluate", &dpf, "--data", &data]);
@@ -384,10 +384,10 @@ fn devices_are_no_experiments() {
 
 #[test]
 fn scales_that_somebody_changed_are_named() {
-    let folder = Folder::new("scales");
+    let folder = Folder::new("normalisation");
     let (data, run_folder) = (folder.recordings("a.npz", "1"), folder.path("run"));
     train(0, "maze-sdpf-supervised", &data, &run_folder, &[]);
-    let path = format!("{run_folder}/scales.json");
+    let path = format!("{run_folder}/normalisation.json");
     let whole = text(&path);
     let first = whole.split("\"mean\":[").nth(1).unwrap().split(',').next().unwrap();
     for (from, to, words) in [
@@ -409,7 +409,7 @@ fn scales_that_somebody_changed_are_named() {
             [vec!["evaluate", &run_folder, "--data", &data], vec!["train", "--resume", &run_folder]];
         for command in commands {
             let (_, error) = run(1, &command);
-            assert!(error.contains("scales.json: ") && error.contains(words), "{words}: {error}");
+            assert!(error.contains("normalisation.json: ") && error.contains(words), "{words}: {error}");
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use driftless_kernels::decoder::{DecoderGradient, DecoderMemory, DecoderNet};
 use driftless_kernels::dense::Rows;
-use driftless_kernels::gemm::{Finish, Left, Out, Panels, product};
+use driftless_kernels::gemm::{Epilogue, Left, Out, Panels, product};
 use driftless_kernels::images::{ImageGradient, ImageMemory, ImageNet, ImagePlan, Padding};
 use driftless_kernels::mlp::{Mlp, MlpGradient};
 use driftless_kernels::online::Online;
@@ -56,14 +56,14 @@ fn plan() -> ImagePlan {
     ImagePlan { image: [3, 24, 24], channels: vec![16, 32, 64], features: FEATURES, padding: Padding::One }
 }
 
-fn eyes() -> ImageNet {
-    let mut eyes = ImageNet::new(plan());
+fn frame_encoder() -> ImageNet {
+    let mut frame_encoder = ImageNet::new(plan());
     for (k, [inputs, outputs]) in [[3, 16], [16, 32], [32, 64]].into_iter().enumerate() {
-        eyes.set_conv(k, &numbers(9 * inputs * outputs, k as u64), &numbers(outputs, 9));
+        frame_encoder.set_conv(k, &numbers(9 * inputs * outputs, k as u64), &numbers(outputs, 9));
     }
     let weight = numbers(576 * FEATURES, 4);
-    eyes.set_dense(|i, o| weight[i * FEATURES + o], &numbers(FEATURES, 5));
-    eyes
+    frame_encoder.set_dense(|i, o| weight[i * FEATURES + o], &numbers(FEATURES, 5));
+    frame_encoder
 }
 
 fn poses() -> PoseNet {
@@ -83,23 +83,25 @@ fn big_product() -> Box<dyn FnMut()> {
     let (rows, mut results) = (numbers(m * k, 1), vec![0.0; m * n]);
     Box::new(move || {
         let mut out = Out { numbers: &mut results, stride: n };
-        product(Cpu::best(), Left::rows(&rows, k), panels.right(), [m, k, n], Finish::Store, &mut out);
+        product(Cpu::best(), Left::rows(&rows, k), panels.right(), [m, k, n], Epilogue::Store, &mut out);
     })
 }
 
 fn encode() -> Box<dyn FnMut()> {
-    let (eyes, images, mut memory) = (eyes(), numbers(IMAGES * PIXELS, 1), ImageMemory::default());
-    Box::new(move || eyes.forward(Cpu::best(), &images, None, &mut memory))
+    let (frame_encoder, images, mut memory) =
+        (frame_encoder(), numbers(IMAGES * PIXELS, 1), ImageMemory::default());
+    Box::new(move || frame_encoder.forward(Cpu::best(), &images, None, &mut memory))
 }
 
 fn learn_images() -> Box<dyn FnMut()> {
-    let (eyes, images, mut memory) = (eyes(), numbers(IMAGES * PIXELS, 1), ImageMemory::default());
+    let (frame_encoder, images, mut memory) =
+        (frame_encoder(), numbers(IMAGES * PIXELS, 1), ImageMemory::default());
     let (pull, mut sum) = (numbers(IMAGES * FEATURES, 2), ImageGradient::default());
     let mut by_features = pull.clone();
     Box::new(move || {
-        eyes.forward(Cpu::best(), &images, None, &mut memory);
+        frame_encoder.forward(Cpu::best(), &images, None, &mut memory);
         by_features.copy_from_slice(&pull);
-        eyes.backward(Cpu::best(), &mut by_features, None, &mut memory, &mut sum);
+        frame_encoder.backward(Cpu::best(), &mut by_features, None, &mut memory, &mut sum);
     })
 }
 
@@ -129,7 +131,7 @@ fn learn_scan() -> Box<dyn FnMut()> {
     let (noise, offsets) = (triples(STEPS * PARTICLES, 3), vec![0.5; STEPS]);
     // Features of length 1, nearly: that of 128 numbers between -½ and ½ is 3.27.
     let seen: Vec<f32> = numbers(STEPS * FEATURES, 4).into_iter().map(|x| x / 3.27).collect();
-    let pulls = numbers(STEPS * PARTICLES, 5);
+    let log_gradients = numbers(STEPS * PARTICLES, 5);
     let (mut memory, mut trace, mut sum) = <(TraceMemory, Trace, MlpGradient)>::default();
     let mut by_seen = vec![0.0; seen.len()];
     Box::new(move || {
@@ -138,7 +140,7 @@ fn learn_scan() -> Box<dyn FnMut()> {
         let way = (&MOTION, First::Moves);
         net.follow(Cpu::best(), way, (&sequence, 0..STEPS), &mut memory, &mut trace);
         let sinks = (&mut sum, &mut by_seen[..]);
-        net.go_back(Cpu::best(), (&trace, 0..STEPS, &pulls, &seen), &mut memory, sinks);
+        net.go_back(Cpu::best(), (&trace, 0..STEPS, &log_gradients, &seen), &mut memory, sinks);
     })
 }
 
@@ -156,7 +158,7 @@ fn learn_lstm() -> Box<dyn FnMut()> {
 
 fn online() -> Box<dyn FnMut()> {
     let first = vec![[500.0, 250.0, 0.0]; PARTICLES];
-    let mut online = Online::new((eyes(), poses()), MOTION, [20.0, 0.5], &first, 1);
+    let mut online = Online::new((frame_encoder(), poses()), MOTION, [20.0, 0.5], &first, 1);
     let image = numbers(PIXELS, 1);
     Box::new(move || _ = black_box(online.step(&image, Some([5.0, 1.0, 0.1]))))
 }

@@ -4,10 +4,10 @@
 //! images of log Σ_all exp(score) - log Σ_own exp(score). Images and their own poses are encoded in parts, in
 //! parallel; parts do not depend on the number of threads, and their gradients are added in order.
 
+mod encoded;
 mod part;
-mod sight;
 
-pub use sight::{Atlas, SightMemory};
+pub use encoded::{Atlas, PairMemory};
 
 use crate::Cpu;
 use crate::dense::{Layer, LayerGradient};
@@ -24,7 +24,7 @@ const AT_ONCE: usize = 16;
 #[derive(Clone, Debug)]
 pub struct Pair {
     /// Of images.
-    pub eyes: ImageNet,
+    pub frame_encoder: ImageNet,
     /// From the features of images to those that are compared.
     pub last: Layer,
     /// Of places.
@@ -48,7 +48,7 @@ pub struct Examples<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct PairGradient {
     /// By those of the image network.
-    pub eyes: ImageGradient,
+    pub frame_encoder: ImageGradient,
     /// By those of the layer behind it.
     pub last: LayerGradient,
     /// By those of the encoder of places.
@@ -57,9 +57,9 @@ pub struct PairGradient {
     pub sharpness: f64,
 }
 
-/// Room to work, kept from one update to the next.
+/// A workspace, kept from one update to the next.
 #[derive(Debug, Default)]
-pub struct Workshop {
+pub struct Workspace {
     parts: Vec<Part>,
     all: All,
 }
@@ -69,21 +69,21 @@ impl Pair {
     ///
     /// # Panics
     /// If there are no images, or not the same number of poses for each.
-    pub fn contrast(&self, cpu: Cpu, examples: &Examples, shop: &mut Workshop) -> (f64, PairGradient) {
-        let images = examples.images.len() / self.eyes.pixels();
+    pub fn contrast(&self, cpu: Cpu, examples: &Examples, workspace: &mut Workspace) -> (f64, PairGradient) {
+        let images = examples.images.len() / self.frame_encoder.pixels();
         let poses = examples.places.len() / self.places.input_width();
         assert!(images > 0 && poses > 0 && poses.is_multiple_of(images), "{poses} poses of {images} images");
         let each = poses / images;
         let count = images.div_ceil(AT_ONCE);
-        shop.parts.resize_with(count, Part::default);
-        let Workshop { parts, all } = shop;
+        workspace.parts.resize_with(count, Part::default);
+        let Workspace { parts, all } = workspace;
         parts
             .par_iter_mut()
             .enumerate()
             .for_each(|(number, part)| part.encode(self, cpu, examples, number, each));
         all.gather(parts, [images, poses], self.last.width());
         parts.par_iter_mut().for_each(|part| part.compare(cpu, all, self.sharpness, each));
-        all.gather_pulls(parts);
+        all.gather_gradients(parts);
         parts.par_iter_mut().for_each(|part| part.go_back(self, cpu, examples, all, each));
         let loss = parts.iter().map(Part::loss).sum::<f64>() / images as f64;
         let mut sum = PairGradient::default();
@@ -96,7 +96,7 @@ impl Pair {
 
 impl PairGradient {
     fn add(&mut self, other: &Self) {
-        self.eyes.add(&other.eyes);
+        self.frame_encoder.add(&other.frame_encoder);
         self.last.add(&other.last);
         self.places.resize(other.places.len(), LayerGradient::default());
         self.places.iter_mut().zip(&other.places).for_each(|(sum, part)| sum.add(part));
@@ -105,8 +105,8 @@ impl PairGradient {
 
     /// All derivatives 0, with the memory kept.
     fn clear(&mut self) {
-        let Self { eyes, last, places, sharpness } = self;
-        let layers = eyes.convs.iter_mut().chain([&mut eyes.dense, last]).chain(places);
+        let Self { frame_encoder, last, places, sharpness } = self;
+        let layers = frame_encoder.convs.iter_mut().chain([&mut frame_encoder.dense, last]).chain(places);
         layers.for_each(LayerGradient::clear);
         *sharpness = 0.0;
     }

@@ -157,16 +157,16 @@ impl DecoderNet {
 
 impl Deconv {
     /// Patches of some small images at once, added up in the large ones.
-    fn forward(&self, cpu: Cpu, small: &[f32], relu: bool, room: &mut Vec<f32>, large: &mut Vec<f32>) {
+    fn forward(&self, cpu: Cpu, small: &[f32], relu: bool, workspace: &mut Vec<f32>, large: &mut Vec<f32>) {
         let (rows, stride) = (self.patches.count(), crate::padded(self.layer.shape()[0]));
         let count = small.len() / (rows * stride);
         large.resize(count * self.patches.image(), 0.0);
         let group = crate::images::at_once(&self.patches);
-        room.resize(group * rows * self.patches.stride(), 0.0);
+        workspace.resize(group * rows * self.patches.stride(), 0.0);
         let parts = small.chunks(group * rows * stride).zip(large.chunks_mut(group * self.patches.image()));
         for (small, large) in parts {
-            self.layer.forward(cpu, Rows { numbers: small, stride }, small.len() / stride, room);
-            let patches = room.chunks_exact(rows * self.patches.stride());
+            self.layer.forward(cpu, Rows { numbers: small, stride }, small.len() / stride, workspace);
+            let patches = workspace.chunks_exact(rows * self.patches.stride());
             for (image, patches) in large.chunks_exact_mut(self.patches.image()).zip(patches) {
                 self.patches.scatter(cpu, patches, &self.bias, relu, image);
             }

@@ -1,6 +1,6 @@
 //! Layers y = f(x W + b) on rows of numbers, forward and backward.
 
-use crate::gemm::{Finish, Left, Out, Panels, Right, product};
+use crate::gemm::{Epilogue, Left, Out, Panels, Right, product};
 use crate::{Cpu, padded};
 
 /// Rows of numbers that begin `stride` apart.
@@ -73,7 +73,7 @@ impl Layer {
 
     /// y of so many rows x.
     pub fn forward(&self, cpu: Cpu, x: Rows, count: usize, y: &mut [f32]) {
-        let finish = if self.relu { Finish::BiasRelu(&self.bias) } else { Finish::Bias(&self.bias) };
+        let finish = if self.relu { Epilogue::BiasRelu(&self.bias) } else { Epilogue::Bias(&self.bias) };
         let shape = [count, self.inputs, self.width()];
         let mut out = Out { numbers: y, stride: self.width() };
         product(cpu, Left::rows(x.numbers, x.stride), self.ahead.right(), shape, finish, &mut out);
@@ -83,7 +83,7 @@ impl Layer {
     /// that is given (rows as far apart as those of ∂x, K padded).
     pub fn backward(&self, cpu: Cpu, by_y: &[f32], count: usize, x: Option<&[f32]>, by_x: &mut [f32]) {
         let width = padded(self.inputs);
-        let finish = x.map_or(Finish::Store, Finish::Gate);
+        let finish = x.map_or(Epilogue::Store, Epilogue::Gate);
         let mut out = Out { numbers: by_x, stride: width };
         let left = Left::rows(by_y, self.width());
         product(cpu, left, self.back.right(), [count, self.outputs, width], finish, &mut out);
@@ -108,7 +108,7 @@ impl Layer {
         sum.weight.resize(self.inputs * width, 0.0);
         let left = Left::transposed(x.numbers, x.stride);
         let mut out = Out { numbers: &mut sum.weight, stride: width };
-        product(cpu, left, Right::rows(by_y, width), [self.inputs, count, width], Finish::Add, &mut out);
+        product(cpu, left, Right::rows(by_y, width), [self.inputs, count, width], Epilogue::Add, &mut out);
     }
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn add_rows(cpu: Cpu, rows: &[f32], width: usize, sum: &mut Vec<f32>)
     for rows in rows.chunks(ONES * width) {
         let mut out = Out { numbers: sum, stride: width };
         let shape = [1, rows.len() / width, width];
-        product(cpu, Left::rows(&ones, ONES), Right::rows(rows, width), shape, Finish::Add, &mut out);
+        product(cpu, Left::rows(&ones, ONES), Right::rows(rows, width), shape, Epilogue::Add, &mut out);
     }
 }
 

@@ -56,7 +56,7 @@ impl<'a> Left<'a> {
         Self { numbers, stride, order: Order::TapRows(offsets) }
     }
 
-    fn must_have(&self, m: usize, k: usize) {
+    fn check_bounds(&self, m: usize, k: usize) {
         let enough = match self.order {
             Order::Rows => holds(self.numbers, m, self.stride, k),
             Order::Turned => m <= self.stride && holds(self.numbers, k, self.stride, m),
@@ -96,7 +96,7 @@ impl<'a> Right<'a> {
         Self { numbers, stride: 0, panel: LANES, offsets: Some(offsets) }
     }
 
-    fn must_have(&self, k: usize, n: usize) {
+    fn check_bounds(&self, k: usize, n: usize) {
         if let Some(offsets) = self.offsets {
             let enough = |rows: &[usize]| rows.iter().all(|row| row.saturating_add(n) <= self.numbers.len());
             assert!(offsets.get(..k).is_some_and(enough), "the right factor is too small");
@@ -110,7 +110,7 @@ impl<'a> Right<'a> {
 
 /// What becomes of the product.
 #[derive(Clone, Copy, Debug)]
-pub enum Finish<'a> {
+pub enum Epilogue<'a> {
     /// It replaces what was there.
     Store,
     /// It is added to what was there.
@@ -137,20 +137,20 @@ pub struct Out<'a> {
 ///
 /// # Panics
 /// If a matrix is too small for that, or N is not a positive multiple of [`LANES`].
-pub fn product(cpu: Cpu, left: Left, right: Right, [m, k, n]: [usize; 3], finish: Finish, out: &mut Out) {
+pub fn product(cpu: Cpu, left: Left, right: Right, [m, k, n]: [usize; 3], epilogue: Epilogue, out: &mut Out) {
     assert!(n > 0 && n.is_multiple_of(LANES), "the width of a product is a multiple of {LANES}");
     if m == 0 {
         return;
     }
-    left.must_have(m, k);
-    right.must_have(k, n);
+    left.check_bounds(m, k);
+    right.check_bounds(k, n);
     assert!(n <= out.stride && holds(out.numbers, m, out.stride, n), "the result is too small");
-    match finish {
-        Finish::Bias(bias) | Finish::BiasRelu(bias) => assert!(bias.len() >= n, "the bias is too small"),
-        Finish::Gate(gate) => assert!(holds(gate, m, out.stride, n), "the gate is too small"),
-        Finish::Store | Finish::Add => {}
+    match epilogue {
+        Epilogue::Bias(bias) | Epilogue::BiasRelu(bias) => assert!(bias.len() >= n, "the bias is too small"),
+        Epilogue::Gate(gate) => assert!(holds(gate, m, out.stride, n), "the gate is too small"),
+        Epilogue::Store | Epilogue::Add => {}
     }
-    tile::product(cpu, left, right, [m, k, n], finish, out);
+    tile::product(cpu, left, right, [m, k, n], epilogue, out);
 }
 
 /// Whether there are so many rows of this width, so far apart.

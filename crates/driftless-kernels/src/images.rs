@@ -114,16 +114,16 @@ pub(crate) fn at_once(patches: &Patches) -> usize {
 }
 
 /// One convolution of all images.
-fn convolve(cpu: Cpu, patches: &Patches, layer: &Layer, from: &[f32], room: &mut [f32], to: &mut [f32]) {
+fn convolve(cpu: Cpu, patches: &Patches, layer: &Layer, from: &[f32], workspace: &mut [f32], to: &mut [f32]) {
     let (group, stride) = (at_once(patches), patches.stride());
     let (images, results) = (group * patches.image(), group * patches.count() * layer.width());
     for (from, to) in from.chunks(images).zip(to.chunks_mut(results)) {
         let count = from.len() / patches.image();
-        let rows = room.chunks_exact_mut(patches.count() * stride);
+        let rows = workspace.chunks_exact_mut(patches.count() * stride);
         from.chunks_exact(patches.image())
             .zip(rows)
             .for_each(|(image, rows)| patches.gather(cpu, image, rows));
-        layer.forward(cpu, Rows { numbers: room, stride }, count * patches.count(), to);
+        layer.forward(cpu, Rows { numbers: workspace, stride }, count * patches.count(), to);
     }
 }
 

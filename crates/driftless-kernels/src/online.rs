@@ -52,7 +52,7 @@ pub struct Online {
 /// Image and pose features as a sensor.
 #[derive(Debug)]
 struct PoseSensor {
-    eyes: ImageNet,
+    frame_encoder: ImageNet,
     places: PoseNet,
     cpu: Cpu,
     memory: ImageMemory,
@@ -75,10 +75,10 @@ impl PoseSensor {
     fn look(&mut self, image: &[f32]) {
         self.saw = image.iter().all(|x| x.is_finite());
         if self.saw {
-            self.eyes.forward(self.cpu, image, None, &mut self.memory);
+            self.frame_encoder.forward(self.cpu, image, None, &mut self.memory);
             self.seen.clear();
             self.seen.extend_from_slice(self.memory.features());
-            to_units(self.cpu, &mut self.seen, self.eyes.width(), &mut self.lengths);
+            to_units(self.cpu, &mut self.seen, self.frame_encoder.width(), &mut self.lengths);
         }
     }
 }
@@ -131,7 +131,7 @@ impl Online {
     /// # Panics
     /// If there are none, or the noise is not the same along both axes.
     pub fn new(
-        (eyes, places): (ImageNet, PoseNet),
+        (frame_encoder, places): (ImageNet, PoseNet),
         motion: Motion,
         missing: [f32; 2],
         first: &[[f32; 3]],
@@ -154,7 +154,7 @@ impl Online {
             workspace: Workspace::new(Space::SE2),
             draws: Stream::from_seed(seed),
             sensor: PoseSensor {
-                eyes,
+                frame_encoder,
                 places,
                 cpu: Cpu::best(),
                 memory: ImageMemory::default(),
@@ -174,7 +174,7 @@ impl Online {
     /// # Panics
     /// If the image has another size than the network's.
     pub fn step(&mut self, image: &[f32], action: Option<[f32; 3]>) -> Estimate {
-        assert_eq!(image.len(), self.sensor.eyes.pixels(), "the size of the image");
+        assert_eq!(image.len(), self.sensor.frame_encoder.pixels(), "the size of the image");
         let action = action.filter(|action| action.iter().all(|x| x.abs() < FAR));
         let Self { filter, odometry, state, workspace, draws, sensor } = self;
         sensor.look(image);

@@ -75,8 +75,8 @@ impl Patches {
         let (patches, columns) = (*self, self.small[1]);
         // Between these columns nothing is outside, and nothing needs to be asked.
         let lowest = self.before[1].div_ceil(STRIDE).min(columns);
-        let room = (self.large[1] + self.before[1]).checked_sub(KERNEL);
-        let highest = room.map_or(0, |room| room / STRIDE + 1).clamp(lowest, columns);
+        let workspace = (self.large[1] + self.before[1]).checked_sub(KERNEL);
+        let highest = workspace.map_or(0, |workspace| workspace / STRIDE + 1).clamp(lowest, columns);
         let (mut line, mut column) = (0, 0);
         std::iter::from_fn(move || {
             if column == columns {
@@ -105,12 +105,12 @@ impl Patches {
 
     /// Of a row of the image that begins at a pixel, what a kernel sees that begins at a column before the padding.
     #[inline(always)]
-    fn seen(&self, row: usize, column: usize) -> Option<Seen> {
+    fn seen(&self, row: usize, column: usize) -> Option<Window> {
         let (before, width) = (self.before[1], self.large[1]);
         let skipped = before.saturating_sub(column).min(KERNEL);
         let first = (column + skipped).checked_sub(before)?;
         let pixels = (KERNEL - skipped).min(width.checked_sub(first)?);
-        (pixels > 0).then_some(Seen { skipped, pixels, start: (row + first) * self.pitch })
+        (pixels > 0).then_some(Window { skipped, pixels, start: (row + first) * self.pitch })
     }
 }
 
@@ -121,12 +121,12 @@ struct Run {
     at: usize,
     count: usize,
     /// What lies inside the image, if anything does.
-    seen: Option<Seen>,
+    seen: Option<Window>,
 }
 
 /// So many of its pixels are before the image, so many in it, from there on.
 #[derive(Clone, Copy)]
-struct Seen {
+struct Window {
     skipped: usize,
     pixels: usize,
     start: usize,
@@ -145,7 +145,7 @@ impl Work for Gather<'_> {
         let Patches { channels, pitch, .. } = patches;
         let (line, stride, step) = (patches.line(), patches.stride(), STRIDE * pitch);
         for Run { at, count, seen } in patches.runs() {
-            let Some(Seen { skipped, pixels, start }) = seen else {
+            let Some(Window { skipped, pixels, start }) = seen else {
                 rows[at..].chunks_mut(stride).take(count).for_each(|row| row[..line].fill(0.0));
                 continue;
             };
@@ -187,7 +187,7 @@ impl Work for Scatter<'_> {
             pixel.iter_mut().zip(ground.bias).for_each(|(x, bias)| *x = *bias);
         }
         for Run { at, count, seen } in patches.runs() {
-            let Some(Seen { skipped, pixels, start }) = seen else { continue };
+            let Some(Window { skipped, pixels, start }) = seen else { continue };
             let (from, to) = (Lines { at: at + skipped * channels, step: stride }, Lines { at: start, step });
             for pixel in 0..pixels {
                 let ends = (from.behind(pixel * channels), to.behind(pixel * pitch));

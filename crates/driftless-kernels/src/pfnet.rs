@@ -29,8 +29,8 @@ pub use weights::{PfnetGradient, PfnetPlan, TensorPlan};
 
 use crate::{Cpu, padded};
 use joint::{Joined, Joint};
-use map::{Map, MapRoom, View};
-use observation::{FEATURES, Observation, ObservationRoom, Sight};
+use map::{Map, MapWorkspace, View};
+use observation::{EncodedFrame, FEATURES, Observation, ObservationWorkspace};
 use second::MAP_FEATURES;
 
 /// The network, its weights arranged for products.
@@ -50,11 +50,11 @@ pub struct PfnetMemory {
     particles: usize,
     /// Whether views are remembered: if not, one after the other takes the same place.
     remembers: bool,
-    sights: Vec<Sight>,
+    encoded_frames: Vec<EncodedFrame>,
     views: Vec<View>,
     joined: Joined,
-    observation: ObservationRoom,
-    map: MapRoom,
+    observation: ObservationWorkspace,
+    map: MapWorkspace,
     features: Vec<f32>,
 }
 
@@ -78,14 +78,14 @@ impl PfnetNet {
         let steps = images.len() / self.pixels();
         assert_eq!(images.len(), steps * self.pixels(), "whole images");
         (memory.steps, memory.particles, memory.remembers) = (steps, particles, remembers);
-        memory.sights.resize(if remembers { steps } else { 1 }, Sight::default());
+        memory.encoded_frames.resize(if remembers { steps } else { 1 }, EncodedFrame::default());
         memory.views.resize(if remembers { steps * particles } else { 1 }, View::default());
         memory.joined.reset(steps, particles);
-        let PfnetMemory { sights, joined, observation, features, .. } = memory;
+        let PfnetMemory { encoded_frames, joined, observation, features, .. } = memory;
         features.resize(joined::pixels(FEATURES), 0.0);
         for (step, image) in images.chunks_exact(self.pixels()).enumerate() {
-            let sight = &mut sights[if remembers { step } else { 0 }];
-            self.observation.forward(cpu, image, sight, observation, features);
+            let encoded_frame = &mut encoded_frames[if remembers { step } else { 0 }];
+            self.observation.forward(cpu, image, encoded_frame, observation, features);
             joined.images.each(FEATURES, step, |k, number| *number = features[k]);
         }
         self.joint.see(cpu, joined);
@@ -131,8 +131,17 @@ impl PfnetNet {
         memory: &mut PfnetMemory,
         sum: &mut PfnetGradient,
     ) {
-        let PfnetMemory { steps, particles, remembers, sights, views, joined, observation, map, features } =
-            memory;
+        let PfnetMemory {
+            steps,
+            particles,
+            remembers,
+            encoded_frames,
+            views,
+            joined,
+            observation,
+            map,
+            features,
+        } = memory;
         assert!(*remembers && by_log_likelihoods.len() == *steps * *particles, "all that was remembered");
         let width = padded(*particles);
         let mut by = vec![0.0; *steps * width];
@@ -147,10 +156,10 @@ impl PfnetNet {
             self.map.backward(cpu, view, features, map, &mut sum.map);
         }
         features.resize(joined::pixels(FEATURES), 0.0);
-        for (step, sight) in sights.iter().enumerate() {
+        for (step, encoded_frame) in encoded_frames.iter().enumerate() {
             let features = &mut features[..joined::pixels(FEATURES)];
             joined.by_images.each(FEATURES, step, |k, number| features[k] = *number);
-            self.observation.backward(cpu, sight, features, observation, &mut sum.observation);
+            self.observation.backward(cpu, encoded_frame, features, observation, &mut sum.observation);
         }
     }
 }

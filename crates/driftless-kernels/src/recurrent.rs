@@ -10,11 +10,11 @@ mod estimator;
 mod gates;
 mod weights;
 
-pub use estimator::{Estimator, EstimatorGradient, EstimatorMemory, Seen};
+pub use estimator::{Estimator, EstimatorGradient, EstimatorMemory, SequenceFrames};
 pub use weights::{Lstm, LstmGradient};
 
 use crate::dense::Rows;
-use crate::gemm::{Blocks, Finish, Left, Out, large_product};
+use crate::gemm::{Blocks, Epilogue, Left, Out, large_product};
 use crate::{Cpu, padded};
 use gates::Pass;
 use rayon::prelude::*;
@@ -126,7 +126,7 @@ impl Part {
         let left = Left::rows(inputs.numbers, inputs.stride);
         let mut out = Out { numbers: &mut memory.gates, stride: self.columns() };
         let shape = [count, self.inputs, self.columns()];
-        let finish = Finish::Bias(&self.bias);
+        let finish = Epilogue::Bias(&self.bias);
         large_product(cpu, left, self.of_x.right(), shape, finish, &mut out, &mut memory.blocks);
     }
 
@@ -138,7 +138,7 @@ impl Part {
         let shape = [sequences, width, self.columns()];
         let mut out = Out { numbers: gates, stride: self.columns() };
         let left = Left::rows(before, width);
-        large_product(cpu, left, self.of_h.right(), shape, Finish::Add, &mut out, blocks);
+        large_product(cpu, left, self.of_h.right(), shape, Epilogue::Add, &mut out, blocks);
         let (c_before, c) = c[t * state..].split_at_mut(state);
         Pass { gates, c_before, c, tanh_c: &mut tanh_c[t * state..], h }.on(cpu);
     }

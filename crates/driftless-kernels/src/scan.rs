@@ -1,6 +1,6 @@
 //! A particle filter over one sequence, and its gradient for any objective.
 //!
-//! At each step particles are drawn anew, systematically, moved by odometry and noise, encoded, and weighted by
+//! At each step particles are resampled, systematically, moved by odometry and noise, encoded, and weighted by
 //! l = 1 / (ε + 1 - cos(e, ê)). Gradients end where particles are drawn, so poses are constants, and only log l leads
 //! back to the networks: [`PoseNet::follow`] filters, and [`PoseNet::go_back`] is told the derivatives by log l.
 

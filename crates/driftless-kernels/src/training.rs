@@ -2,7 +2,7 @@
 //!
 //! A sequence is followed to its end before the next: its images, particles and gradients stay in the caches, and
 //! nothing of a whole batch is ever stored. The objective is somebody else's, who sees each sequence's trace, stretch by
-//! stretch, and says what pulls at it. Groups of sequences run in parallel; they do not depend on the number of threads,
+//! stretch, and says what gradients at it. Groups of sequences run in parallel; they do not depend on the number of threads,
 //! and their gradients are added in order.
 
 use crate::Cpu;
@@ -15,9 +15,9 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Mutex;
 
-mod room;
+mod sequence;
 
-use room::Room;
+use sequence::SequenceWorkspace;
 
 /// Groups of sequences, at most.
 const GROUPS: usize = 8;
@@ -26,7 +26,7 @@ const GROUPS: usize = 8;
 #[derive(Clone, Debug)]
 pub struct Networks {
     /// Features of images.
-    pub eyes: ImageNet,
+    pub frame_encoder: ImageNet,
     /// Features of poses.
     pub poses: PoseNet,
     /// Images of features.
@@ -48,26 +48,32 @@ pub struct Lesson<'a> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gradient {
     /// Of the image encoder.
-    pub eyes: ImageGradient,
+    pub frame_encoder: ImageGradient,
     /// Of the layers of the pose encoder.
     pub poses: MlpGradient,
     /// Of the decoder.
     pub decoder: DecoderGradient,
 }
 
-/// What a teacher says of a sequence, to be added up.
+/// What a loss says of a sequence, to be added up.
 pub type Figures = [f64; 3];
 
 /// Knows the objective.
-pub trait Teacher: Sync {
-    /// After how many steps it can say what pulls at them: all of a sequence, unless it knows better.
+pub trait SequenceLoss: Sync {
+    /// After how many steps it can say their gradients: all of a sequence, unless it knows better.
     fn stretch(&self) -> usize {
         usize::MAX
     }
 
     /// Writes the derivatives of the objective by each log l of these steps of a lesson over zeros, and says what it
     /// came to. The trace ends with the last of them.
-    fn teach(&self, lesson: usize, trace: &Trace, steps: Range<usize>, pulls: &mut [f32]) -> Figures;
+    fn gradient(
+        &self,
+        lesson: usize,
+        trace: &Trace,
+        steps: Range<usize>,
+        log_gradients: &mut [f32],
+    ) -> Figures;
 }
 
 /// How particles move.
@@ -90,12 +96,12 @@ pub enum Decoded<'a> {
     Through(f32, &'a [Option<&'a [f32]>]),
 }
 
-/// Room to work, kept from one batch to the next.
+/// A workspace, kept from one batch to the next.
 #[derive(Debug, Default)]
-pub struct Workshop {
+pub struct Workspace {
     groups: Vec<Group>,
     /// One for each thread that was ever at work.
-    rooms: Mutex<Vec<Room>>,
+    workspaces: Mutex<Vec<SequenceWorkspace>>,
 }
 
 #[derive(Debug, Default)]
@@ -106,33 +112,33 @@ struct Group {
 }
 
 impl Networks {
-    /// Sums of what the teacher said, of squared differences of pixels, and the gradient of the objective.
+    /// Sums of what the loss said, of squared differences of pixels, and the gradient of the objective.
     pub fn learn_from(
         &self,
         cpu: Cpu,
         path: &Path,
         (lessons, decoded): (&[Lesson], Decoded),
-        teacher: &impl Teacher,
-        shop: &mut Workshop,
+        sequence_loss: &impl SequenceLoss,
+        workspace: &mut Workspace,
     ) -> (Figures, f64, Gradient) {
         let size = lessons.len().div_ceil(GROUPS).max(1);
-        let (groups, rooms) = (&mut shop.groups, &shop.rooms);
+        let (groups, workspaces) = (&mut workspace.groups, &workspace.workspaces);
         groups.resize_with(lessons.len().div_ceil(size), Group::default);
         groups.par_iter_mut().enumerate().for_each(|(number, group)| {
-            let mut room = rooms.lock().expect("no thread has panicked").pop().unwrap_or_default();
+            let mut workspace = workspaces.lock().expect("no thread has panicked").pop().unwrap_or_default();
             group.gradient.reset(self);
             (group.figures, group.reconstruction) = Default::default();
             for k in number * size..((number + 1) * size).min(lessons.len()) {
-                room.learn(self, cpu, path, (k, &lessons[k]), teacher, group);
+                workspace.learn(self, cpu, path, (k, &lessons[k]), sequence_loss, group);
                 if let Decoded::AsSeen(factor) = decoded {
-                    room.decode_seen(self, cpu, factor, lessons[k].images, group);
+                    workspace.decode_seen(self, cpu, factor, lessons[k].images, group);
                 }
-                room.go_back_to_images(self, cpu, lessons[k].masks, group);
+                workspace.go_back_to_images(self, cpu, lessons[k].masks, group);
                 if let Decoded::Through(factor, masks) = decoded {
-                    room.decode(self, cpu, factor, (lessons[k].images, masks[k]), group);
+                    workspace.decode(self, cpu, factor, (lessons[k].images, masks[k]), group);
                 }
             }
-            rooms.lock().expect("no thread has panicked").push(room);
+            workspaces.lock().expect("no thread has panicked").push(workspace);
         });
         let (mut figures, mut pixels, mut gradient) = (Figures::default(), 0.0, Gradient::default());
         for group in groups {
@@ -147,26 +153,26 @@ impl Networks {
 impl Networks {
     /// Filters sequences and writes down all of them.
     pub fn follow(&self, cpu: Cpu, path: &Path, lessons: &[Lesson]) -> Vec<Trace> {
-        let follow = |room: &mut Room, lesson: &Lesson| {
-            room.follow(self, cpu, path, lesson);
-            room.trace.clone()
+        let follow = |workspace: &mut SequenceWorkspace, lesson: &Lesson| {
+            workspace.follow(self, cpu, path, lesson);
+            workspace.trace.clone()
         };
-        lessons.par_iter().map_init(Room::default, follow).collect()
+        lessons.par_iter().map_init(SequenceWorkspace::default, follow).collect()
     }
 }
 
 impl Gradient {
-    /// Zeros for all weights, so that a batch that teaches a layer nothing says so.
+    /// Zeros for all weights, so that a batch that trains a layer nothing says so.
     fn reset(&mut self, nets: &Networks) {
-        let Self { eyes, poses, decoder } = self;
-        eyes.reset(&nets.eyes);
+        let Self { frame_encoder, poses, decoder } = self;
+        frame_encoder.reset(&nets.frame_encoder);
         poses.resize(nets.poses.layers.layers().len(), LayerGradient::default());
         poses.iter_mut().zip(nets.poses.layers.layers()).for_each(|(by, layer)| by.reset(layer));
         decoder.reset(&nets.decoder);
     }
 
     fn add(&mut self, other: &Self) {
-        self.eyes.add(&other.eyes);
+        self.frame_encoder.add(&other.frame_encoder);
         self.decoder.add(&other.decoder);
         self.poses.resize(other.poses.len(), LayerGradient::default());
         self.poses.iter_mut().zip(&other.poses).for_each(|(sum, part)| sum.add(part));

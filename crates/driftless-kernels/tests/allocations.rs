@@ -6,7 +6,7 @@ use driftless_kernels::Cpu;
 use driftless_kernels::images::{ImageNet, ImagePlan, Padding};
 use driftless_kernels::mlp::Mlp;
 use driftless_kernels::online::Online;
-use driftless_kernels::recurrent::{Estimator, EstimatorGradient, EstimatorMemory, Lstm, Seen};
+use driftless_kernels::recurrent::{Estimator, EstimatorGradient, EstimatorMemory, Lstm, SequenceFrames};
 use driftless_kernels::scan::{Motion, PoseNet};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -57,11 +57,16 @@ fn lstm(inputs: usize, units: usize) -> Lstm {
 /// Of some batches after the first: no step of them allocates.
 fn allocations_of_learning() -> usize {
     let plan = ImagePlan { image: [3, 8, 8], channels: vec![16, 16], features: 32, padding: Padding::Same };
-    let (eyes, cells) = (ImageNet::new(plan), vec![lstm(34, 100), lstm(100, 40)]);
-    let net = Estimator { eyes, cells, head: Mlp::new(40, &[16, 3], false) };
+    let (frame_encoder, cells) = (ImageNet::new(plan), vec![lstm(34, 100), lstm(100, 40)]);
+    let net = Estimator { frame_encoder, cells, head: Mlp::new(40, &[16, 3], false) };
     let [steps, sequences] = [9, 33];
-    let (images, masks) = (vec![0.5; 297 * 3 * 8 * 8], vec![1.0; 297 * net.eyes.mask()]);
-    let seen = Seen { images: &images, masks: Some(&masks), beside: &[0.3; 594], sizes: [steps, sequences] };
+    let (images, masks) = (vec![0.5; 297 * 3 * 8 * 8], vec![1.0; 297 * net.frame_encoder.mask()]);
+    let seen = SequenceFrames {
+        images: &images,
+        masks: Some(&masks),
+        beside: &[0.3; 594],
+        sizes: [steps, sequences],
+    };
     let (mut memory, mut gradient) = <(EstimatorMemory, EstimatorGradient)>::default();
     let by_said = vec![0.1; 297 * net.head.width()];
     let mut learn = || {
@@ -79,7 +84,7 @@ fn allocations_of_learning() -> usize {
 /// but with one thread: where threads take work from each other, rayon's own queues may take a block of memory now and
 /// then.
 #[test]
-fn what_is_under_way_allocates_nothing() {
+fn what_is_online_allocates_nothing() {
     assert_eq!(allocations(100), 0);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
     pool.install(|| {

@@ -95,7 +95,7 @@ fn drives(seed: u64, device: &Device) -> (Batch<Tensor<3>>, Tensor<3>) {
     (Batch { observations: tensor(heard, 3), actions: tensor(odometer, 1), labels }, truth)
 }
 
-/// Labels first: as long as nothing is known, the filter's own paths teach it its own mistakes. Then
+/// Labels first: as long as nothing is known, the filter's own paths train it its own mistakes. Then
 /// unlabelled steps as well, with a small weight for the same reason: ten times this one undoes all.
 fn stages(prior: &Prior) -> [WeightedSum<Cart>; 2] {
     let labels = || Box::new(SquaredError { scale: vec![1.0], over: LabelMean::Known });

@@ -61,12 +61,12 @@ impl Transition for Walk {
 
 /// tanh(o A + b).
 #[derive(Module, Debug)]
-struct Eyes {
+struct FrameEncoder {
     weight: Param<Tensor<2>>,
     bias: Param<Tensor<1>>,
 }
 
-impl Encoder for Eyes {
+impl Encoder for FrameEncoder {
     type Input = Tensor<3>;
 
     fn encode(&self, seen: Tensor<3>, _: Phase) -> Tensor<3> {
@@ -88,7 +88,7 @@ impl StateEncoder for Place {
     }
 }
 
-type Tiny = StateSpace<Walk, FeatureMatch<Eyes, Place>>;
+type Tiny = StateSpace<Walk, FeatureMatch<FrameEncoder, Place>>;
 
 fn device() -> Device {
     Device::flex().autodiff()
@@ -101,9 +101,10 @@ fn model() -> Tiny {
         out: init.truncated_normal([4, 3], 0.4),
         log_std: init.values([3], vec![-1.2, -1.0, -1.6]),
     };
-    let eyes = Eyes { weight: init.truncated_normal([4, 5], 0.6), bias: init.truncated_normal([5], 0.3) };
+    let frame_encoder =
+        FrameEncoder { weight: init.truncated_normal([4, 5], 0.6), bias: init.truncated_normal([5], 0.3) };
     let place = Place { weight: init.truncated_normal([4, 5], 0.6) };
-    StateSpace { transition, measurement: FeatureMatch::new(eyes, place).with_epsilon(1e-3) }
+    StateSpace { transition, measurement: FeatureMatch::new(frame_encoder, place).with_epsilon(1e-3) }
 }
 
 /// What the two variants differ in.

@@ -7,4 +7,4 @@ pub mod lstm;
 pub mod recurrent;
 
 pub use lstm::Lstm;
-pub use recurrent::{BaselinePlan, BaselineScales, KernelRoom, RecurrentBaseline};
+pub use recurrent::{BaselineNormalisation, BaselinePlan, KernelWorkspace, RecurrentBaseline};

@@ -40,7 +40,7 @@ impl Phase {
         }
     }
 
-    /// Keeps each feature with probability `keep`, and scales the kept by 1 / keep, so that means
+    /// Keeps each feature with probability `keep`, and normalisation the kept by 1 / keep, so that means
     /// stay; nothing happens in evaluation.
     ///
     /// # Shapes

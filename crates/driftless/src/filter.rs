@@ -21,7 +21,7 @@ use std::ops::Range;
 pub struct Filter {
     /// Which coordinates are angles.
     pub space: Space,
-    /// How particles are drawn anew.
+    /// How particles are resampled.
     pub resampler: Box<dyn Resampler>,
     /// Whether the first observation weights the first particles. The paper's Algorithm 1 does not.
     pub weigh_first: bool,
@@ -98,7 +98,7 @@ impl Filter {
     ) -> Rollout<M> {
         let cues = model.measurement().encode(observations, draws.phase);
         let particles = draws.uniform_start.dims()[1];
-        let proposed = draws.steps.first().and_then(|draw| self.newcomers(model, &cues, 0, particles, draw));
+        let proposed = draws.steps.first().and_then(|draw| self.injected(model, &cues, 0, particles, draw));
         let first = proposed.map_or_else(|| prior.sample(draws), Belief::uniform);
         self.rollout(model, first, cues, actions, draws)
     }
@@ -132,8 +132,8 @@ impl Filter {
         draw: &Draw,
     ) -> (Belief, StepInfo) {
         let particles = belief.dims()[1];
-        let newcomers = self.newcomers(model, now.cues, now.t, particles, draw);
-        let kept = particles - newcomers.as_ref().map_or(0, |states| states.dims()[1]);
+        let injected = self.injected(model, now.cues, now.t, particles, draw);
+        let kept = particles - injected.as_ref().map_or(0, |states| states.dims()[1]);
         let Resampled { belief, ancestors, log_mass } = self.resampler.resample(belief, kept, &draw.uniforms);
         let (parents, noise) = (belief.states, draw.noise.clone().slice_dim(1, 0..kept));
         let Moved { states, lost } = moved(model, parents.clone(), now.action.clone(), noise);
@@ -149,14 +149,14 @@ impl Filter {
             lost,
         };
         let belief = Belief { states, weights: reweighted.weights };
-        match newcomers {
-            Some(newcomers) => injection::join(model, belief, info, newcomers, now),
+        match injected {
+            Some(injected) => injection::join(model, belief, info, injected, now),
             None => (belief, info),
         }
     }
 
     /// Proposed particles [B, count, S], if the schedule wants some and the model can.
-    fn newcomers<M: Model>(
+    fn injected<M: Model>(
         &self,
         model: &M,
         cues: &Cues<M>,

@@ -1,16 +1,16 @@
 //! Methods that learn to localise from recorded episodes, behind one door.
 //!
-//! A [`Method`] is anything that can be taught an epoch at a time and then track a robot: filters and
+//! A [`Method`] is anything that can be trained an epoch at a time and then track a robot: filters and
 //! recurrent networks alike. It owns its parameters and its optimiser, gives both away as plain
 //! numbers and takes them back, and draws all its randomness from a seed and the epoch's number; so
-//! whoever teaches it can stop after any epoch and go on later with the same result, bit for bit.
+//! whoever trains it can stop after any epoch and go on later with the same result, bit for bit.
 
 mod ablation;
 mod data;
 mod experiment;
 mod gathered;
+mod normalisation;
 mod recordings;
-mod scales;
 mod session;
 
 pub use ablation::Ablation;
@@ -20,20 +20,20 @@ pub use experiment::{
     SeenMaps, ViewGeometry, WorldKind,
 };
 pub use gathered::{Files, Gathered};
+pub use normalisation::Normalisation;
 pub use recordings::{Purpose, Recordings, guess_maze};
-pub use scales::Scales;
 pub use session::{
     Build, DataFiles, EpochRecord, HANDFUL, Material, Observer, Outcome, RunConfig, RunFolder, Session,
     Trained, Validation,
 };
 
 use crate::error::Result;
-use crate::online::UnderWay;
+use crate::online::OnlineFilter;
 use crate::parameters::Named;
 use driftless_world::evaluation::Track;
 use driftless_world::trajectory::Trajectory;
 
-/// What an epoch of teaching came to.
+/// What an epoch of training came to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EpochReport {
     /// Means over the epoch's updates, by name, before their weights; the first is the whole loss.
@@ -77,7 +77,7 @@ pub trait Method: Send {
         true
     }
 
-    /// Teaches one epoch; epochs count from 1. The same parameters, optimiser, data and number give the
+    /// Trains one epoch; epochs count from 1. The same parameters, optimiser, data and number give the
     /// same result.
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport>;
 
@@ -85,7 +85,7 @@ pub trait Method: Send {
     fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>>;
 
     /// A filter for a robot under way, with what was learned; nothing if the method has none.
-    fn under_way(&self, _particles: usize, _seed: u64) -> Option<Box<dyn UnderWay>> {
+    fn online_filter(&self, _particles: usize, _seed: u64) -> Option<Box<dyn OnlineFilter>> {
         None
     }
 

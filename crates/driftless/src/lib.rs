@@ -13,7 +13,7 @@
 //! - [`model`]: how states move and observations arise; two easy doors and one full one.
 //! - [`resample`]: drawing particles anew, and wrappers that decide when, and what gradients see.
 //! - [`filter`]: the one step, and rollouts of it.
-//! - [`batch`]: what a learner is given. [`objective`]: what it is to make small.
+//! - [`batch`]: what a learner is given. [`objective`]: what it is to minimise.
 //! - [`parameters`]: first values, and all of them by name. [`optimise`]: how they change;
 //!   [`weights`]: files of them. [`config`]: resamplers from a text file, and errors that give advice.
 //! - [`smooth`]: what is known of every state once everything has been seen; soft labels.

@@ -6,7 +6,7 @@
 //! [`PfnetFilter`], trained in different ways.
 //!
 //! The published ones see the crops and the noise that were drawn once before training, as in the authors' code (the
-//! paper does not speak of it). Statistics are those of [`Scales`], which looks at known poses only; the
+//! paper does not speak of it). Statistics are those of [`Normalisation`], which looks at known poses only; the
 //! authors' code measures means, spreads, step sizes and the box on all training poses, hidden or not.
 
 mod anchored;
@@ -21,16 +21,16 @@ pub mod sdpf;
 mod tracking;
 mod updates;
 
-pub use anchored::{AnchoredEm, Teaching};
+pub use anchored::{AnchoredEm, Supervision};
 pub use house::{HouseLstm, PfnetFilter, Training, Unlearned, UnlearnedMethod};
 pub use jonschkowski::Jonschkowski;
 pub use registry::{BuildMethod, Learns, METHODS, Registered, methods_in};
 
 use crate::error::{Error, Result};
-use crate::learn::{Experiment, Method, Scales};
+use crate::learn::{Experiment, Method, Normalisation};
 
 /// The method of an experiment, not trained yet.
-pub fn build(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>> {
+pub fn build(experiment: &Experiment, normalisation: &Normalisation) -> Result<Box<dyn Method>> {
     experiment.check()?;
     let (method, world) = (experiment.method, experiment.world);
     if experiment.label_fraction == 0.0 && method.learns == Learns::FromLabels {
@@ -51,5 +51,5 @@ pub fn build(experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>
             format!("is for filters: {} has no particles to resample", method.id),
         ));
     }
-    build(experiment, scales)
+    build(experiment, normalisation)
 }

@@ -22,7 +22,7 @@ use crate::filter::Rollout;
 use crate::model::{Model, Observations};
 use burn::tensor::Tensor;
 
-/// A loss: a number to make small.
+/// A loss: a number to minimise.
 pub trait Objective<M: Model>: Send + Sync {
     /// What reports call it.
     fn name(&self) -> &'static str;

@@ -28,7 +28,7 @@ use crate::methods::build;
 use std::path::Path;
 
 /// A filter that was told everything but images and actions.
-pub trait UnderWay: Send {
+pub trait OnlineFilter: Send {
     /// Moves by an action, looks at a normalised image, channels first, and says where the robot is. What is missing
     /// says nothing. The first action is not looked at: there is nothing to be moved yet.
     fn step(&mut self, image: Option<&[f32]>, action: Option<[f64; 3]>) -> Estimate;
@@ -48,7 +48,7 @@ pub struct Start {
 
 /// A run's best weights, put to use on a robot.
 pub struct Tracker {
-    filter: Box<dyn UnderWay>,
+    filter: Box<dyn OnlineFilter>,
     pixels: PixelScale,
     /// Height and width of recorded images.
     size: [usize; 2],
@@ -66,7 +66,7 @@ impl Tracker {
         if particles == 0 {
             return Err(Error::setting("particles", "must be at least 1"));
         }
-        let filter = trained.method.under_way(particles, start.seed).ok_or_else(|| {
+        let filter = trained.method.online_filter(particles, start.seed).ok_or_else(|| {
             let name = trained.config.experiment.method.id;
             Error::setting(
                 "method",
@@ -74,10 +74,10 @@ impl Tracker {
             )
         })?;
         let [height, width, _] = trained.config.data.image;
-        if !trained.scales.pixels.fits_into([height, width]) {
-            return Err(Error::setting("image", "of the run does not fit its pixel scales"));
+        if !trained.normalisation.pixels.fits_into([height, width]) {
+            return Err(Error::setting("image", "of the run does not fit its pixel normalisation"));
         }
-        Ok(Self { filter, pixels: trained.scales.pixels, size: [height, width], image: Vec::new() })
+        Ok(Self { filter, pixels: trained.normalisation.pixels, size: [height, width], image: Vec::new() })
     }
 
     /// Height and width of the images that it wants.

@@ -1,4 +1,4 @@
-//! Resampling: particles are drawn anew in proportion to their weights.
+//! Resampling: particles are resampled in proportion to their weights.
 //!
 //! A [`Resampler`] is an object chosen by configuration. A [`Scheme`] draws ancestors, and the
 //! gradient ignores that it did. [`Soft`] and [`StopGradient`] give the drawn particles weights

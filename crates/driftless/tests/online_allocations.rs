@@ -2,8 +2,8 @@
 
 #![allow(unsafe_code, reason = "an allocator that counts")]
 
-use driftless::learn::{Experiment, Method, Scales, TrainingSet};
-use driftless::methods::{AnchoredEm, Teaching};
+use driftless::learn::{Experiment, Method, Normalisation, TrainingSet};
+use driftless::methods::{AnchoredEm, Supervision};
 use driftless_world::labels::LabelBudget;
 use driftless_world::maze::{Layout, MazeWorld};
 use driftless_world::random::Random;
@@ -40,10 +40,10 @@ fn steps_allocate_nothing() {
     let episodes = (0..2).map(|k| world.episode(1, k, 20).into_trajectory(0.1, &mut random).unwrap());
     let budget = LabelBudget::new(0.5, 1).unwrap();
     let lessons = TrainingSet::new(Box::new(episodes.collect::<Vec<_>>()), 0..2, budget).unwrap();
-    let scales = Scales::measure(&lessons).unwrap();
-    let method = AnchoredEm::new(&Experiment::default(), &scales, Teaching::BetweenLabels).unwrap();
-    let mut filter = method.under_way(100, 3).expect("this method has a filter");
-    let size: usize = scales.pixels.shape().iter().product();
+    let normalisation = Normalisation::measure(&lessons).unwrap();
+    let method = AnchoredEm::new(&Experiment::default(), &normalisation, Supervision::BetweenLabels).unwrap();
+    let mut filter = method.online_filter(100, 3).expect("this method has a filter");
+    let size: usize = normalisation.pixels.shape().iter().product();
     let images: Vec<f32> = (0..20 * size).map(|_| random.normal() as f32).collect();
     filter.step(Some(&images[..size]), None);
     let mut sizes = Vec::with_capacity(400);

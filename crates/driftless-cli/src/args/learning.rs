@@ -78,7 +78,7 @@ pub struct Evaluate {
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
 
-    /// Recordings to judge by, other than those learned from
+    /// Recordings to evaluate on, other than those learned from
     #[arg(long, value_name = "FILE")]
     pub data: PathBuf,
 

@@ -81,7 +81,7 @@ pub struct Reproduce {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub epochs: Option<u64>,
 
-    /// Recordings instead of the mazes: learned from the first, judged by the second
+    /// Recordings instead of the mazes: learned from the first, evaluated on the second
     #[arg(long, value_name = "NAME=TRAIN,TEST")]
     pub data: Vec<String>,
 

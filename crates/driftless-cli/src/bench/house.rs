@@ -3,7 +3,9 @@
 use super::{Spread, peak, peak_memory, seconds};
 use crate::output::{aligned, print};
 use anyhow::Result;
-use driftless::learn::{Detail, Experiment, HouseSettings, Method, Scales, Tracking, TrainingSet, WorldKind};
+use driftless::learn::{
+    Detail, Experiment, HouseSettings, Method, Normalisation, Tracking, TrainingSet, WorldKind,
+};
 use driftless::methods::build;
 use driftless_kernels::Cpu;
 use driftless_world::house::{HouseWorld, Split};
@@ -99,7 +101,7 @@ fn made() -> Result<(Box<dyn Method>, TrainingSet, Trajectory)> {
     let one = episodes[0].clone();
     let lessons =
         TrainingSet::new(Box::new(episodes), 0..batch, LabelBudget::new(experiment.label_fraction, 1)?)?;
-    let filter = build(&experiment, &Scales::measure(&lessons)?)?;
+    let filter = build(&experiment, &Normalisation::measure(&lessons)?)?;
     Ok((filter, lessons, one))
 }
 

@@ -4,7 +4,7 @@ use super::objective::{Labels, Objective};
 use anyhow::{Context, Result, bail};
 use driftless_kernels::images::{ImagePlan, Padding};
 use driftless_kernels::scan::{First, Motion, Sequence};
-use driftless_kernels::training::{Decoded, Gradient, Lesson, Networks, Path as Way, Workshop};
+use driftless_kernels::training::{Decoded, Gradient, Lesson, Networks, Path as Way, Workspace};
 use driftless_kernels::{Cpu, fill_normal, uniform};
 use std::path::Path;
 
@@ -99,7 +99,7 @@ impl Job {
     }
 
     /// A forward and a backward pass.
-    pub fn step(&self, nets: &Networks, draws: &Draws, shop: &mut Workshop) -> Outcome {
+    pub fn step(&self, nets: &Networks, draws: &Draws, workspace: &mut Workspace) -> Outcome {
         let [batch, steps, count] = self.sizes;
         let lesson = |k: usize| Lesson {
             images: &self.images[k * steps * PIXELS..][..steps * PIXELS],
@@ -119,7 +119,7 @@ impl Job {
         let decoded = Decoded::AsSeen((FACTORS[2] / pixels) as f32);
         let way = Way { motion: MOTION, first: First::Moves };
         let (said, squares, gradient) =
-            nets.learn_from(Cpu::best(), &way, (&lessons, decoded), &objective, shop);
+            nets.learn_from(Cpu::best(), &way, (&lessons, decoded), &objective, workspace);
         Outcome { loss: said[0] + said[1] + FACTORS[2] * squares / pixels, gradient }
     }
 

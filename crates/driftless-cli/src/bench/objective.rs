@@ -2,13 +2,13 @@
 
 use driftless_core::exponential::log_sum_exp_64;
 use driftless_kernels::scan::Trace;
-use driftless_kernels::training::{Figures, Teacher};
+use driftless_kernels::training::{Figures, SequenceLoss};
 use std::f64::consts::{PI, TAU};
 use std::ops::Range;
 
 /// Steps of a block.
 const BLOCK: usize = 20;
-/// The kernel's σ: a fifth of what counts as one step in each coordinate.
+/// The kernel's σ: a fifth of normalisation statistics step in each coordinate.
 const KERNEL: [f64; 3] = [4.0, 4.0, 0.1];
 const BANDWIDTH: f64 = 0.2;
 /// Standard deviations of the process noise.
@@ -21,7 +21,7 @@ pub struct Labels<'a> {
     pub steps: usize,
 }
 
-/// What pulls at log l, block by block: nothing of a block depends on the next.
+/// What gradients at log l, block by block: nothing of a block depends on the next.
 pub struct Objective<'a> {
     labels: Labels<'a>,
     noise: &'a [[f32; 3]],
@@ -40,7 +40,7 @@ impl<'a> Objective<'a> {
     }
 
     /// -log Σ w k of a label, and its derivatives by log l: log w = log l - log Σ l.
-    fn label(&self, trace: &Trace, at: Range<usize>, label: &[f32; 3], pulls: &mut [f32]) -> f64 {
+    fn label(&self, trace: &Trace, at: Range<usize>, label: &[f32; 3], log_gradients: &mut [f32]) -> f64 {
         let peak = -3.0 * BANDWIDTH.ln() - 1.5 * TAU.ln();
         let term = |i: usize| {
             let z = [0, 1, 2].map(|k| {
@@ -52,14 +52,14 @@ impl<'a> Objective<'a> {
         };
         let terms: Vec<f64> = at.clone().map(term).collect();
         let sum = log_sum_exp_64(&terms);
-        for ((pull, term), &weight) in pulls.iter_mut().zip(&terms).zip(&trace.weights[at]) {
+        for ((pull, term), &weight) in log_gradients.iter_mut().zip(&terms).zip(&trace.weights[at]) {
             *pull -= (self.factors[0] * ((term - sum).exp() - f64::from(weight))) as f32;
         }
         -(sum + peak)
     }
 
     /// Σ w η of a block, η = Σ (log l + log of the noise's density) along each particle's line; and its derivatives.
-    fn paths(&self, lesson: usize, trace: &Trace, block: Range<usize>, pulls: &mut [f32]) -> f64 {
+    fn paths(&self, lesson: usize, trace: &Trace, block: Range<usize>, log_gradients: &mut [f32]) -> f64 {
         let (count, first) = (self.count, block.start);
         let constant = -NOISE.iter().map(|std| std.ln()).sum::<f64>() - 1.5 * TAU.ln();
         let noise = &self.noise[lesson * self.labels.steps * count..];
@@ -79,13 +79,13 @@ impl<'a> Objective<'a> {
         let sum: f64 = weights().zip(&eta).map(|(w, eta)| w * eta).sum();
         let factor = -self.factors[1];
         // w is not a constant: ∂ Σ w η / ∂ log l = w (η - Σ w η).
-        let own = pulls[(last - first) * count..].iter_mut();
+        let own = log_gradients[(last - first) * count..].iter_mut();
         for ((pull, w), eta) in own.zip(weights()).zip(&eta) {
             *pull += (factor * w * (eta - sum)) as f32;
         }
         let mut lines: Vec<f64> = weights().map(|w| factor * w).collect();
         for t in block.rev() {
-            let own = pulls[(t - first) * count..][..count].iter_mut();
+            let own = log_gradients[(t - first) * count..][..count].iter_mut();
             own.zip(&lines).for_each(|(pull, line)| *pull += *line as f32);
             let mut sums = vec![0.0; count];
             for (&ancestor, line) in trace.ancestors[t * count..][..count].iter().zip(&lines) {
@@ -97,20 +97,26 @@ impl<'a> Objective<'a> {
     }
 }
 
-impl Teacher for Objective<'_> {
+impl SequenceLoss for Objective<'_> {
     fn stretch(&self) -> usize {
         BLOCK
     }
 
-    fn teach(&self, lesson: usize, trace: &Trace, steps: Range<usize>, pulls: &mut [f32]) -> Figures {
+    fn gradient(
+        &self,
+        lesson: usize,
+        trace: &Trace,
+        steps: Range<usize>,
+        log_gradients: &mut [f32],
+    ) -> Figures {
         let (mut density, count, first) = (0.0, self.count, steps.start);
         for t in steps.clone() {
             if let Some(label) = &self.labels.states[lesson * self.labels.steps + t] {
-                let own = &mut pulls[(t - first) * count..][..count];
+                let own = &mut log_gradients[(t - first) * count..][..count];
                 density += self.label(trace, t * count..(t + 1) * count, label, own);
             }
         }
-        let q = self.paths(lesson, trace, steps, pulls);
+        let q = self.paths(lesson, trace, steps, log_gradients);
         [self.factors[0] * density, -self.factors[1] * q, 0.0]
     }
 }

@@ -24,7 +24,7 @@ fn filter(nets: &Networks, count: usize) -> (Online, Vec<f32>) {
         |i: u64| [0, 1, 2].map(|k| [500.0, 250.0, 0.0][k] + MOTION.noise[k] * uniform(40 + k as u64, i));
     let first: Vec<[f32; 3]> = (0..count as u64).map(near).collect();
     let missing = [MOTION.noise[0], MOTION.noise[2]];
-    (Online::new((nets.eyes.clone(), nets.poses.clone()), MOTION, missing, &first, 5), images)
+    (Online::new((nets.frame_encoder.clone(), nets.poses.clone()), MOTION, missing, &first, 5), images)
 }
 
 /// Means over rounds of some steps, as the contenders are timed.

@@ -2,7 +2,7 @@
 
 use super::seconds;
 use driftless_kernels::Cpu;
-use driftless_kernels::gemm::{Finish, Left, Out, Panels, product};
+use driftless_kernels::gemm::{Epilogue, Left, Out, Panels, product};
 use rayon::prelude::*;
 
 /// Rows, depth and columns: panels and rows fit into the first two caches.
@@ -19,7 +19,7 @@ pub fn gflops() -> f64 {
         let (rows, mut results) = (vec![0.5; m * k], vec![0.0; m * n]);
         for _ in 0..REPEATS {
             let mut out = Out { numbers: &mut results, stride: n };
-            product(Cpu::best(), Left::rows(&rows, k), panels.right(), SHAPE, Finish::Store, &mut out);
+            product(Cpu::best(), Left::rows(&rows, k), panels.right(), SHAPE, Epilogue::Store, &mut out);
             std::hint::black_box(&out);
         }
     };

@@ -63,9 +63,9 @@ impl Weights {
     pub fn networks(&self) -> Networks {
         let singles = |array: &Named| array.values.iter().map(|&x| x as f32).collect();
         let arrays: Vec<Vec<f32>> = self.arrays.iter().map(singles).collect();
-        let mut eyes = ImageNet::new(plan());
-        (0..3).for_each(|k| eyes.set_conv(k, &arrays[2 * k], &arrays[2 * k + 1]));
-        eyes.set_dense(|i, o| arrays[6][o * MASK + i], &arrays[7]);
+        let mut frame_encoder = ImageNet::new(plan());
+        (0..3).for_each(|k| frame_encoder.set_conv(k, &arrays[2 * k], &arrays[2 * k + 1]));
+        frame_encoder.set_dense(|i, o| arrays[6][o * MASK + i], &arrays[7]);
         let mut layers = Mlp::new(POSES[0], &POSES[1..], true);
         for (k, layer) in layers.layers_mut().iter_mut().enumerate() {
             let weight = &arrays[8 + 2 * k];
@@ -75,18 +75,21 @@ impl Weights {
         let mut decoder = DecoderNet::new(plan(), true);
         decoder.set_dense(|i, o| arrays[16][o * FEATURES + i], &arrays[17]);
         (0..3).for_each(|k| decoder.set_deconv(k, &arrays[18 + 2 * k], &arrays[19 + 2 * k]));
-        Networks { eyes, poses, decoder }
+        Networks { frame_encoder, poses, decoder }
     }
 
     /// Derivatives by all arrays, as they are laid out.
     pub fn gradients(nets: &Networks, by: &Gradient) -> Vec<Vec<f32>> {
         let mut all = Vec::new();
-        for (k, conv) in by.eyes.convs.iter().enumerate() {
-            all.extend([nets.eyes.conv_gradient(k, &by.eyes), conv.bias[..CHANNELS[k + 1]].to_vec()]);
+        for (k, conv) in by.frame_encoder.convs.iter().enumerate() {
+            all.extend([
+                nets.frame_encoder.conv_gradient(k, &by.frame_encoder),
+                conv.bias[..CHANNELS[k + 1]].to_vec(),
+            ]);
         }
         all.extend([
-            turned(&nets.eyes.dense_gradient(&by.eyes), FEATURES),
-            by.eyes.dense.bias[..FEATURES].to_vec(),
+            turned(&nets.frame_encoder.dense_gradient(&by.frame_encoder), FEATURES),
+            by.frame_encoder.dense.bias[..FEATURES].to_vec(),
         ]);
         for (layer, size) in by.poses.iter().zip(POSES.windows(2)) {
             let weight = (0..size[0] * size[1]).map(|at| layer.of(at % size[0], at / size[0], size[1]));

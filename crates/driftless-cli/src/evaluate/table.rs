@@ -11,7 +11,7 @@ const STEPS: [usize; 4] = [10, 25, 50, 75];
 /// A figure of a step in words.
 type Tell<'a> = &'a dyn Fn(&StepFigures) -> String;
 
-/// What was judged, how far estimates are off, how soon robots are found.
+/// What was evaluated, how far estimates are off, how soon robots are found.
 pub fn text(evaluation: &Evaluation) -> String {
     let about = &evaluation.about;
     let particles = match about.particles {

@@ -106,14 +106,14 @@ impl Cell {
     }
 
     /// Whether there is anything to learn.
-    pub fn is_taught(&self) -> bool {
+    pub fn is_trained(&self) -> bool {
         self.experiment.method.learns != Learns::Nothing
     }
 
     /// Seconds that training and evaluation take on the machine that the constants come from.
     pub fn seconds(&self) -> f64 {
-        let judging = EVALUATION[usize::from(self.experiment.world == WorldKind::House)];
-        self.experiment.epochs as f64 * self.recipe.epoch_seconds + judging
+        let evaluating = EVALUATION[usize::from(self.experiment.world == WorldKind::House)];
+        self.experiment.epochs as f64 * self.recipe.epoch_seconds + evaluating
     }
 }
 
@@ -187,7 +187,7 @@ mod tests {
         assert!(seconds < 60.0 * 60.0, "{}", duration(seconds));
         let names: Vec<&str> = quick.iter().map(|cell| cell.recipe.name).collect();
         assert_eq!(names, QUICK_HOUSE_METHODS);
-        assert!(quick.iter().map(Cell::is_taught).eq([true, true, true, false, false]));
+        assert!(quick.iter().map(Cell::is_trained).eq([true, true, true, false, false]));
     }
 
     fn cells(scope: &Scope) -> Vec<Cell> {
@@ -232,6 +232,6 @@ mod tests {
         assert!(full.iter().all(|cell| cell.experiment.epochs >= 40));
         let scope = Scope { paper: Paper::House, ..Scope::default() };
         let houses = scope.cells(&["house".to_owned()]).unwrap();
-        assert_eq!(houses.len(), 3 * (2 + 5 * 5), "what is not taught has no share of labels");
+        assert_eq!(houses.len(), 3 * (2 + 5 * 5), "what is not trained has no share of labels");
     }
 }

@@ -6,7 +6,7 @@ use crate::usage::misused;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
-/// Episodes to learn from and to validate with, and seeds that name them and those to judge by.
+/// Episodes to learn from and to validate with, and seeds that name them and those to evaluate on.
 const TRAINING: usize = 150;
 const TRAINING_SEED: u64 = 1;
 const TEST_SEED: u64 = 2;
@@ -18,9 +18,9 @@ pub struct World {
     pub name: String,
     /// To learn from; the episodes that are left serve for validation.
     pub train: PathBuf,
-    /// To judge by.
+    /// To evaluate by.
     pub test: PathBuf,
-    /// Particles to judge with, if not as many as in training.
+    /// Particles to evaluate with, if not as many as in training.
     pub particles: Option<usize>,
 }
 
@@ -35,7 +35,7 @@ impl World {
         Ok(world)
     }
 
-    /// Houses; short walks to learn from, 25 steps each, and long ones through other houses to judge by. The last walks
+    /// Houses; short walks to learn from, 25 steps each, and long ones through other houses to evaluate on. The last walks
     /// to learn from are in houses of their own, and serve for validation.
     pub fn houses(folder: &Path, quick: bool) -> Result<Self> {
         let file = |part: &str| folder.join(format!("house_{part}.tfrecords"));

@@ -20,7 +20,7 @@ pub fn tell(folder: &Path, ended: &Ended) -> Result<ExitCode> {
     );
     Ok(match &ended.outcome {
         Outcome::Finished => {
-            let finished = if ended.taught == 0 { "was finished already" } else { "finished" };
+            let finished = if ended.trained == 0 { "was finished already" } else { "finished" };
             print(&format!(
                 "{place}: {finished}; {best}\nNext: driftless evaluate {} --data FILE\n",
                 typed(folder)

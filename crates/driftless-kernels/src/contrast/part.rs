@@ -4,7 +4,7 @@ use super::{AT_ONCE, Examples, Pair, PairGradient, across};
 use crate::cpu::Work;
 use crate::dense::Rows;
 use crate::exponential::{exp_of_negative, log_sum_exp};
-use crate::gemm::{Finish, Left, Out, Panels, Right, product};
+use crate::gemm::{Epilogue, Left, Out, Panels, Right, product};
 use crate::images::ImageMemory;
 use crate::mlp::MlpMemory;
 use crate::rows::{back_through_units, to_units};
@@ -22,13 +22,13 @@ pub(super) struct All {
     places: Vec<f32>,
     across: Panels,
     /// Derivatives by κ⁻¹ score, a row for each image, as wide as there are poses, padded.
-    pulls: Vec<f32>,
+    log_gradients: Vec<f32>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Part {
     number: usize,
-    eyes: ImageMemory,
+    frame_encoder: ImageMemory,
     mlp: MlpMemory,
     seen: Vec<f32>,
     places: Vec<f32>,
@@ -55,11 +55,11 @@ impl All {
         across(&self.places, width, &mut self.across);
     }
 
-    /// What pulls at the scores of all parts.
-    pub(super) fn gather_pulls(&mut self, parts: &[Part]) {
-        self.pulls.clear();
+    /// What gradients at the scores of all parts.
+    pub(super) fn gather_gradients(&mut self, parts: &[Part]) {
+        self.log_gradients.clear();
         for part in parts {
-            self.pulls.extend_from_slice(&part.scores);
+            self.log_gradients.extend_from_slice(&part.scores);
         }
     }
 }
@@ -76,12 +76,12 @@ impl Part {
     /// Features of length 1 of the part's images and poses.
     pub(super) fn encode(&mut self, pair: &Pair, cpu: Cpu, of: &Examples, number: usize, each: usize) {
         self.number = number;
-        let images = part_of(of.images, number, AT_ONCE * pair.eyes.pixels());
-        let masks = of.masks.map(|masks| part_of(masks, number, AT_ONCE * pair.eyes.mask()));
-        pair.eyes.forward(cpu, images, masks, &mut self.eyes);
-        let count = images.len() / pair.eyes.pixels();
+        let images = part_of(of.images, number, AT_ONCE * pair.frame_encoder.pixels());
+        let masks = of.masks.map(|masks| part_of(masks, number, AT_ONCE * pair.frame_encoder.mask()));
+        pair.frame_encoder.forward(cpu, images, masks, &mut self.frame_encoder);
+        let count = images.len() / pair.frame_encoder.pixels();
         self.seen.resize(count * pair.last.width(), 0.0);
-        let features = Rows { numbers: self.eyes.features(), stride: pair.eyes.width() };
+        let features = Rows { numbers: self.frame_encoder.features(), stride: pair.frame_encoder.width() };
         pair.last.forward(cpu, features, count, &mut self.seen);
         to_units(cpu, &mut self.seen, pair.last.width(), &mut self.seen_lengths);
         let places = self.inputs(pair, of, each);
@@ -101,7 +101,7 @@ impl Part {
         self.scores.resize(count * wide, 0.0);
         let mut out = Out { numbers: &mut self.scores, stride: wide };
         let left = Left::rows(&self.seen, all.width);
-        product(cpu, left, all.across.right(), [count, all.width, wide], Finish::Store, &mut out);
+        product(cpu, left, all.across.right(), [count, all.width, wide], Epilogue::Store, &mut out);
         self.gradient.clear();
         self.loss = 0.0;
         let share = 1.0 / all.images as f32;
@@ -121,26 +121,32 @@ impl Part {
         self.by_seen.resize(self.seen.len(), 0.0);
         let mut out = Out { numbers: &mut self.by_seen, stride: width };
         let (left, right) = (Left::rows(&self.scores, wide), Right::rows(&all.places, width));
-        product(cpu, left, right, [count, all.poses, width], Finish::Store, &mut out);
+        product(cpu, left, right, [count, all.poses, width], Epilogue::Store, &mut out);
         back_through_units(cpu, &self.seen, &self.seen_lengths, width, &mut self.by_seen);
-        self.back_to_eyes(pair, cpu, of, count);
+        self.back_to_frame_encoder(pair, cpu, of, count);
         self.by_places.resize(self.places.len(), 0.0);
         let mut out = Out { numbers: &mut self.by_places, stride: width };
-        let left = Left::transposed(&all.pulls[self.number * AT_ONCE * each..], wide);
+        let left = Left::transposed(&all.log_gradients[self.number * AT_ONCE * each..], wide);
         let shape = [count * each, all.images, width];
-        product(cpu, left, Right::rows(&all.seen, width), shape, Finish::Store, &mut out);
+        product(cpu, left, Right::rows(&all.seen, width), shape, Epilogue::Store, &mut out);
         back_through_units(cpu, &self.places, &self.place_lengths, width, &mut self.by_places);
         let inputs = self.inputs(pair, of, each);
         pair.places.backward(cpu, inputs, &self.by_places, &mut self.mlp, &mut self.gradient.places);
     }
 
-    fn back_to_eyes(&mut self, pair: &Pair, cpu: Cpu, of: &Examples, count: usize) {
-        let features = Rows { numbers: self.eyes.features(), stride: pair.eyes.width() };
+    fn back_to_frame_encoder(&mut self, pair: &Pair, cpu: Cpu, of: &Examples, count: usize) {
+        let features = Rows { numbers: self.frame_encoder.features(), stride: pair.frame_encoder.width() };
         pair.last.differentiate(cpu, features, &self.by_seen, count, &mut self.gradient.last);
-        self.by_features.resize(count * pair.eyes.width(), 0.0);
+        self.by_features.resize(count * pair.frame_encoder.width(), 0.0);
         pair.last.backward(cpu, &self.by_seen, count, None, &mut self.by_features);
-        let masks = of.masks.map(|masks| part_of(masks, self.number, AT_ONCE * pair.eyes.mask()));
-        pair.eyes.backward(cpu, &mut self.by_features, masks, &mut self.eyes, &mut self.gradient.eyes);
+        let masks = of.masks.map(|masks| part_of(masks, self.number, AT_ONCE * pair.frame_encoder.mask()));
+        pair.frame_encoder.backward(
+            cpu,
+            &mut self.by_features,
+            masks,
+            &mut self.frame_encoder,
+            &mut self.gradient.frame_encoder,
+        );
     }
 }
 

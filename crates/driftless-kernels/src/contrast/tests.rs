@@ -7,11 +7,11 @@ use crate::testing::numbers;
 
 fn pair(seed: u64) -> Pair {
     let plan = ImagePlan { image: [2, 6, 5], channels: vec![16, 20], features: 18, padding: Padding::Same };
-    let mut eyes = ImageNet::new(plan);
-    eyes.set_conv(0, &numbers(16 * 18, seed), &numbers(16, seed + 1));
-    eyes.set_conv(1, &numbers(20 * 16 * 9, seed + 2), &numbers(20, seed + 3));
-    let weight = numbers(eyes.mask() * 18, seed + 4);
-    eyes.set_dense(|i, o| weight[i * 18 + o], &numbers(18, seed + 5));
+    let mut frame_encoder = ImageNet::new(plan);
+    frame_encoder.set_conv(0, &numbers(16 * 18, seed), &numbers(16, seed + 1));
+    frame_encoder.set_conv(1, &numbers(20 * 16 * 9, seed + 2), &numbers(20, seed + 3));
+    let weight = numbers(frame_encoder.mask() * 18, seed + 4);
+    frame_encoder.set_dense(|i, o| weight[i * 18 + o], &numbers(18, seed + 5));
     let mut last = Layer::new([18, 12], false);
     let weight = numbers(18 * 12, seed + 6);
     last.set_by(|i, o| weight[i * 12 + o], &numbers(12, seed + 7));
@@ -21,7 +21,7 @@ fn pair(seed: u64) -> Pair {
         let weight = numbers(inputs * outputs, salt);
         layer.set_by(|i, o| weight[i * outputs + o], &numbers(outputs, salt + 1));
     }
-    Pair { eyes, last, places, sharpness: 3.0 }
+    Pair { frame_encoder, last, places, sharpness: 3.0 }
 }
 
 fn inputs(images: usize, each: usize) -> (Vec<f32>, Vec<f32>) {
@@ -35,7 +35,7 @@ fn inputs(images: usize, each: usize) -> (Vec<f32>, Vec<f32>) {
 fn loss(pair: &Pair, images: usize, each: usize) -> (f64, PairGradient) {
     let (pixels, places) = inputs(images, each);
     let examples = Examples { images: &pixels, masks: None, places: &places };
-    pair.contrast(Cpu::best(), &examples, &mut Workshop::default())
+    pair.contrast(Cpu::best(), &examples, &mut Workspace::default())
 }
 
 /// With one image all places are its own, and nothing can be confused. With κ = 0 all scores are the same: log of
@@ -57,18 +57,18 @@ fn the_derivative_by_sharpness() {
     assert!((found - expected).abs() < 1e-3, "{found} {expected}");
 }
 
-/// Used again for fewer images, a workshop leaves no trace; and threads make no difference.
+/// Used again for fewer images, a workspace leaves no trace; and threads make no difference.
 #[test]
 fn the_same_bytes_again() {
-    let (pair, mut shop) = (pair(1), Workshop::default());
+    let (pair, mut workspace) = (pair(1), Workspace::default());
     let mut results = Vec::new();
     for threads in [1, 2, 3] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         for images in [40, 21] {
             let (pixels, places) = inputs(images, 2);
             let examples = Examples { images: &pixels, masks: None, places: &places };
-            let found = pool.install(|| pair.contrast(Cpu::best(), &examples, &mut shop));
-            let once = pair.contrast(Cpu::best(), &examples, &mut Workshop::default());
+            let found = pool.install(|| pair.contrast(Cpu::best(), &examples, &mut workspace));
+            let once = pair.contrast(Cpu::best(), &examples, &mut Workspace::default());
             assert_eq!(format!("{found:?}"), format!("{once:?}"));
             results.push(format!("{found:?}"));
         }

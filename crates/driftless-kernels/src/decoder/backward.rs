@@ -18,7 +18,7 @@ impl DecoderNet {
         (sum, by_features): (&mut DecoderGradient, &mut Vec<f32>),
     ) -> f64 {
         sum.deconvs.resize(self.deconvs.len(), LayerGradient::default());
-        let DecoderMemory { count, levels, patches: room, by_level: [by_this, by_before] } = memory;
+        let DecoderMemory { count, levels, patches: workspace, by_level: [by_this, by_before] } = memory;
         let last = self.deconvs.len();
         by_this.resize(levels[last].len(), 0.0);
         let [channels, height, width] = self.plan.image;
@@ -28,7 +28,7 @@ impl DecoderNet {
         }
         for (number, deconv) in self.deconvs.iter().enumerate().rev() {
             by_before.resize(levels[number].len(), 0.0);
-            deconv.backward(cpu, &levels[number], by_this, room, by_before, &mut sum.deconvs[number]);
+            deconv.backward(cpu, &levels[number], by_this, workspace, by_before, &mut sum.deconvs[number]);
             std::mem::swap(by_this, by_before);
         }
         self.dense.differentiate(cpu, features, by_this, *count, &mut sum.dense);
@@ -59,23 +59,23 @@ impl Deconv {
         cpu: Cpu,
         small: &[f32],
         by_large: &[f32],
-        room: &mut Vec<f32>,
+        workspace: &mut Vec<f32>,
         by_small: &mut [f32],
         sum: &mut LayerGradient,
     ) {
         let (rows, stride) = (self.patches.count(), crate::padded(self.layer.shape()[0]));
         let group = crate::images::at_once(&self.patches);
-        room.resize(group * rows * self.patches.stride(), 0.0);
+        workspace.resize(group * rows * self.patches.stride(), 0.0);
         self.differentiate_bias(cpu, by_large, &mut sum.bias);
         let parts = small.chunks(group * rows * stride).zip(by_small.chunks_mut(group * rows * stride));
         for ((small, by_small), by_large) in parts.zip(by_large.chunks(group * self.patches.image())) {
-            let patches = room.chunks_exact_mut(rows * self.patches.stride());
+            let patches = workspace.chunks_exact_mut(rows * self.patches.stride());
             for (image, patches) in by_large.chunks_exact(self.patches.image()).zip(patches) {
                 self.patches.gather(cpu, image, patches);
             }
             let count = small.len() / stride;
-            self.layer.differentiate_weight(cpu, Rows { numbers: small, stride }, room, count, sum);
-            self.layer.backward(cpu, room, count, Some(small), by_small);
+            self.layer.differentiate_weight(cpu, Rows { numbers: small, stride }, workspace, count, sum);
+            self.layer.backward(cpu, workspace, count, Some(small), by_small);
         }
     }
 }

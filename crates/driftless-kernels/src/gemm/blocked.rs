@@ -1,6 +1,6 @@
 //! Products of matrices that no cache holds, in blocks that one does.
 
-use super::{Finish, Left, Order, Out, Right, product};
+use super::{Epilogue, Left, Order, Out, Right, product};
 use crate::{Cpu, LANES};
 
 /// Of K at once: a panel of so many rows is half of the nearest cache.
@@ -24,29 +24,34 @@ pub fn large_product(
     left: Left,
     right: Right,
     [m, k, n]: [usize; 3],
-    finish: Finish,
+    epilogue: Epilogue,
     out: &mut Out,
     blocks: &mut Blocks,
 ) {
-    let sums = matches!(finish, Finish::Store | Finish::Add | Finish::Bias(_));
+    let sums = matches!(epilogue, Epilogue::Store | Epilogue::Add | Epilogue::Bias(_));
     assert!(sums, "large products are sums");
-    left.must_have(m, k);
+    left.check_bounds(m, k);
     for from in (0..k.max(1)).step_by(DEEP) {
         let deep = DEEP.min(k - from);
         let right = right.packed(from, [deep, n], &mut blocks.right);
-        let finish = if from == 0 { finish } else { Finish::Add };
+        let epilogue = if from == 0 { epilogue } else { Epilogue::Add };
         for top in (0..m).step_by(TALL) {
             let tall = TALL.min(m - top);
             let left = left.block([top, from], [tall, deep], &mut blocks.left);
             let mut out = Out { numbers: &mut out.numbers[top * out.stride..], stride: out.stride };
-            product(cpu, left, right, [tall, deep, n], finish, &mut out);
+            product(cpu, left, right, [tall, deep, n], epilogue, &mut out);
         }
     }
 }
 
 impl<'a> Left<'a> {
     /// Some rows and columns of it, copied where columns would have to be read one by one.
-    fn block<'b>(&self, [top, from]: [usize; 2], [tall, deep]: [usize; 2], room: &'b mut Vec<f32>) -> Left<'b>
+    fn block<'b>(
+        &self,
+        [top, from]: [usize; 2],
+        [tall, deep]: [usize; 2],
+        workspace: &'b mut Vec<f32>,
+    ) -> Left<'b>
     where
         'a: 'b,
     {
@@ -59,13 +64,13 @@ impl<'a> Left<'a> {
         }
         // Rows that begin a power of two apart would all want the same lines of a cache.
         let stride = deep + LANES;
-        room.resize(tall * stride, 0.0);
+        workspace.resize(tall * stride, 0.0);
         for (k, column) in self.numbers[from * self.stride..].chunks(self.stride).take(deep).enumerate() {
             for (row, x) in column[top..top + tall].iter().enumerate() {
-                room[row * stride + k] = *x;
+                workspace[row * stride + k] = *x;
             }
         }
-        Left::rows(room, stride)
+        Left::rows(workspace, stride)
     }
 }
 
@@ -76,7 +81,7 @@ impl<'a> Right<'a> {
     }
 
     /// Some rows of it as panels, copied where they are not.
-    fn packed<'b>(self, from: usize, [deep, n]: [usize; 2], room: &'b mut Vec<f32>) -> Right<'b>
+    fn packed<'b>(self, from: usize, [deep, n]: [usize; 2], workspace: &'b mut Vec<f32>) -> Right<'b>
     where
         'a: 'b,
     {
@@ -85,14 +90,14 @@ impl<'a> Right<'a> {
         if self.stride == LANES || deep == 0 {
             return below;
         }
-        below.must_have(deep, n);
-        room.resize(deep * n, 0.0);
-        for (panel, lines) in room.chunks_exact_mut(deep * LANES).enumerate() {
+        below.check_bounds(deep, n);
+        workspace.resize(deep * n, 0.0);
+        for (panel, lines) in workspace.chunks_exact_mut(deep * LANES).enumerate() {
             let rows = below.numbers[panel * LANES..].chunks(self.stride);
             for (line, row) in lines.chunks_exact_mut(LANES).zip(rows) {
                 line.copy_from_slice(&row[..LANES]);
             }
         }
-        Right { numbers: room, stride: LANES, panel: deep * LANES, offsets: None }
+        Right { numbers: workspace, stride: LANES, panel: deep * LANES, offsets: None }
     }
 }

@@ -9,7 +9,7 @@ struct Case {
     shape: [usize; 3],
     turned: bool,
     packed: bool,
-    finish: usize,
+    epilogue: usize,
     gap: usize,
 }
 
@@ -39,13 +39,15 @@ impl Case {
     }
 
     fn result(&self, cpu: Cpu, of: &Matrices) -> Vec<f32> {
-        self.result_by(of, |left, right, shape, finish, out| product(cpu, left, right, shape, finish, out))
+        self.result_by(of, |left, right, shape, epilogue, out| {
+            product(cpu, left, right, shape, epilogue, out)
+        })
     }
 
     fn result_by(
         &self,
         of: &Matrices,
-        product: impl FnOnce(Left, Right, [usize; 3], Finish, &mut Out),
+        product: impl FnOnce(Left, Right, [usize; 3], Epilogue, &mut Out),
     ) -> Vec<f32> {
         let ([m, k, n], wide) = (self.shape, padded(self.shape[2]));
         let mut panels = Panels::default();
@@ -55,18 +57,18 @@ impl Case {
             row[..n].copy_from_slice(from);
         }
         let right = if self.packed { panels.right() } else { Right::rows(&rows, wide) };
-        let finish = match self.finish {
-            0 => Finish::Store,
-            1 => Finish::Add,
-            2 => Finish::Bias(&of.bias),
-            3 => Finish::BiasRelu(&of.bias),
-            _ => Finish::Gate(&of.gate),
+        let epilogue = match self.epilogue {
+            0 => Epilogue::Store,
+            1 => Epilogue::Add,
+            2 => Epilogue::Bias(&of.bias),
+            3 => Epilogue::BiasRelu(&of.bias),
+            _ => Epilogue::Gate(&of.gate),
         };
         let stride = if self.turned { m } else { k } + self.gap;
         let order = if self.turned { Order::Turned } else { Order::Rows };
         let left = Left { numbers: &of.a, stride, order };
         let mut out = of.before.clone();
-        product(left, right, [m, k, wide], finish, &mut Out { numbers: &mut out, stride: of.stride });
+        product(left, right, [m, k, wide], epilogue, &mut Out { numbers: &mut out, stride: of.stride });
         out
     }
 
@@ -80,7 +82,7 @@ impl Case {
         let terms = (0..k).map(|l| f64::from(of.a[place(l)]) * f64::from(of.b[l * n + j]));
         let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + f64::abs(x)));
         let [bias, gate, before] = [of.bias[j], of.gate[at], of.before[at]].map(f64::from);
-        match self.finish {
+        match self.epilogue {
             0 => [sum, size],
             1 => [sum + before, size + before.abs()],
             2 => [sum + bias, size + bias.abs()],
@@ -97,9 +99,9 @@ proptest! {
     #[test]
     fn products_of_any_shape(
         m in 1_usize..40, k in 0_usize..70, n in 1_usize..50,
-        turned: bool, packed: bool, finish in 0_usize..5, gap in 0_usize..3,
+        turned: bool, packed: bool, epilogue in 0_usize..5, gap in 0_usize..3,
     ) {
-        let case = Case { shape: [m, k, n], turned, packed, finish, gap };
+        let case = Case { shape: [m, k, n], turned, packed, epilogue, gap };
         for cpu in Cpu::all() {
             let matrices = case.matrices();
             for (at, found) in case.result(cpu, &matrices).into_iter().enumerate() {
@@ -119,14 +121,14 @@ proptest! {
     #[test]
     fn large_products_of_any_shape(
         m in 1_usize..120, k in 0_usize..600, n in 1_usize..50,
-        turned: bool, packed: bool, finish in 0_usize..3, gap in 0_usize..3,
+        turned: bool, packed: bool, epilogue in 0_usize..3, gap in 0_usize..3,
     ) {
-        let case = Case { shape: [m, k, n], turned, packed, finish, gap };
+        let case = Case { shape: [m, k, n], turned, packed, epilogue, gap };
         let (matrices, cpu) = (case.matrices(), Cpu::best());
-        let found = case.result_by(&matrices, |left, right, shape, finish, out| {
+        let found = case.result_by(&matrices, |left, right, shape, epilogue, out| {
             // Room that was used for something else.
             let mut blocks = Blocks { left: vec![9.0; 7], right: vec![9.0; 100_000] };
-            large_product(cpu, left, right, shape, finish, out, &mut blocks);
+            large_product(cpu, left, right, shape, epilogue, out, &mut blocks);
         });
         for (at, found) in found.into_iter().enumerate() {
             let [expected, size] = case.by_hand(&matrices, at);
@@ -142,11 +144,13 @@ proptest! {
 fn large_products_of_nothing() {
     let bias = [3.0; 2 * LANES];
     for left in [Left::rows(&[], 0), Left::transposed(&[], 5)] {
-        for (finish, expected) in [(Finish::Store, 0.0), (Finish::Add, 7.0), (Finish::Bias(&bias), 3.0)] {
+        for (epilogue, expected) in
+            [(Epilogue::Store, 0.0), (Epilogue::Add, 7.0), (Epilogue::Bias(&bias), 3.0)]
+        {
             let (mut numbers, right) = ([7.0; 5 * 2 * LANES], Right::rows(&[], 2 * LANES));
             let mut out = Out { numbers: &mut numbers, stride: 2 * LANES };
             let shape = [5, 0, 2 * LANES];
-            large_product(Cpu::best(), left, right, shape, finish, &mut out, &mut Blocks::default());
+            large_product(Cpu::best(), left, right, shape, epilogue, &mut out, &mut Blocks::default());
             assert_eq!(numbers, [expected; 5 * 2 * LANES]);
         }
     }
@@ -156,9 +160,9 @@ fn large_products_of_nothing() {
 fn what_is_not_a_number_stays_so() {
     for cpu in Cpu::all() {
         let (a, b, mut out) = ([f32::NAN, 1.0], [1.0; LANES], [0.0; 2 * LANES]);
-        let finish = Finish::BiasRelu(&[-2.0; LANES]);
+        let epilogue = Epilogue::BiasRelu(&[-2.0; LANES]);
         let mut result = Out { numbers: &mut out, stride: LANES };
-        product(cpu, Left::rows(&a, 1), Right::rows(&b, LANES), [2, 1, LANES], finish, &mut result);
+        product(cpu, Left::rows(&a, 1), Right::rows(&b, LANES), [2, 1, LANES], epilogue, &mut result);
         assert!(out[..LANES].iter().all(|x| x.is_nan()) && out[LANES..] == [0.0; LANES], "{cpu:?}");
     }
 }
@@ -169,7 +173,14 @@ fn too_small_a_matrix_is_refused() {
         let (a, b, mut c) = (vec![0.0; a], vec![0.0; b], vec![0.0; c]);
         std::panic::catch_unwind(move || {
             let mut out = Out { numbers: &mut c, stride: 16 };
-            product(Cpu::best(), Left::rows(&a, 3), Right::rows(&b, 16), [2, 3, 16], Finish::Store, &mut out);
+            product(
+                Cpu::best(),
+                Left::rows(&a, 3),
+                Right::rows(&b, 16),
+                [2, 3, 16],
+                Epilogue::Store,
+                &mut out,
+            );
         })
         .is_err()
     };
@@ -189,7 +200,7 @@ fn taps_see_what_a_matrix_says() {
         let run = |left, right, shape: [usize; 3]| {
             let mut out = vec![0.0; shape[0] * shape[2]];
             let mut to = Out { numbers: &mut out, stride: shape[2] };
-            product(cpu, left, right, shape, Finish::Store, &mut to);
+            product(cpu, left, right, shape, Epilogue::Store, &mut to);
             out
         };
         let right = Right::rows(&b, LANES);
@@ -211,7 +222,7 @@ fn taps_beyond_the_image_are_refused() {
     let mut fails = |left: Left, right: Right, shape: [usize; 3]| {
         let mut to = Out { numbers: &mut out, stride: LANES };
         let run = std::panic::AssertUnwindSafe(|| {
-            product(Cpu::best(), left, right, shape, Finish::Store, &mut to);
+            product(Cpu::best(), left, right, shape, Epilogue::Store, &mut to);
         });
         std::panic::catch_unwind(run).is_err()
     };

@@ -5,7 +5,7 @@
     reason = "the one micro-kernel: pointers into checked slices, instructions after asking"
 )]
 
-use super::{Finish, Left, Order, Out, Right};
+use super::{Epilogue, Left, Order, Out, Right};
 use crate::lanes::{Plain, Row};
 use crate::{Cpu, LANES};
 
@@ -20,32 +20,39 @@ const DOUBLE_ROWS: usize = 6;
 const WIDE_ROWS: usize = 12;
 
 /// All tiles, by the instructions of this CPU. Shapes were checked.
-pub(super) fn product(cpu: Cpu, left: Left, right: Right, shape: [usize; 3], finish: Finish, out: &mut Out) {
+pub(super) fn product(
+    cpu: Cpu,
+    left: Left,
+    right: Right,
+    shape: [usize; 3],
+    epilogue: Epilogue,
+    out: &mut Out,
+) {
     // SAFETY: `super::product` has checked that all matrices are large enough, and whether this CPU has the
     // instructions is asked here.
     unsafe {
         match cpu {
             #[cfg(target_arch = "x86_64")]
-            Cpu::Avx512 if cpu.is_here() => wide(left, right, shape, finish, out),
+            Cpu::Avx512 if cpu.is_here() => wide(left, right, shape, epilogue, out),
             #[cfg(target_arch = "x86_64")]
-            Cpu::Avx2 if cpu.is_here() => double(left, right, shape, finish, out),
-            _ => tiles::<Plain, PORTABLE_ROWS>(left, right, shape, finish, out),
+            Cpu::Avx2 if cpu.is_here() => double(left, right, shape, epilogue, out),
+            _ => tiles::<Plain, PORTABLE_ROWS>(left, right, shape, epilogue, out),
         }
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-unsafe fn wide(left: Left, right: Right, shape: [usize; 3], finish: Finish, out: &mut Out) {
+unsafe fn wide(left: Left, right: Right, shape: [usize; 3], epilogue: Epilogue, out: &mut Out) {
     // SAFETY: the caller's.
-    unsafe { tiles::<Wide, WIDE_ROWS>(left, right, shape, finish, out) }
+    unsafe { tiles::<Wide, WIDE_ROWS>(left, right, shape, epilogue, out) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn double(left: Left, right: Right, shape: [usize; 3], finish: Finish, out: &mut Out) {
+unsafe fn double(left: Left, right: Right, shape: [usize; 3], epilogue: Epilogue, out: &mut Out) {
     // SAFETY: the caller's.
-    unsafe { tiles::<Double, DOUBLE_ROWS>(left, right, shape, finish, out) }
+    unsafe { tiles::<Double, DOUBLE_ROWS>(left, right, shape, epilogue, out) }
 }
 
 /// Panel by panel, so that a panel stays in the nearest cache; in each from the top, with fewer rows at the end.
@@ -54,7 +61,7 @@ unsafe fn tiles<R: Row, const M: usize>(
     left: Left,
     right: Right,
     shape: [usize; 3],
-    finish: Finish,
+    epilogue: Epilogue,
     out: &mut Out,
 ) {
     let [m, k, n] = shape;
@@ -65,7 +72,7 @@ unsafe fn tiles<R: Row, const M: usize>(
                 left,
                 right,
                 k,
-                finish,
+                epilogue,
                 row,
                 panel,
                 out: out.numbers.as_mut_ptr(),
@@ -92,7 +99,7 @@ struct Place<'a> {
     left: Left<'a>,
     right: Right<'a>,
     k: usize,
-    finish: Finish<'a>,
+    epilogue: Epilogue<'a>,
     row: usize,
     panel: usize,
     out: *mut f32,
@@ -152,12 +159,12 @@ impl Place<'_> {
             for (i, sum) in sums.into_iter().enumerate() {
                 let offset = (self.row + i) * self.stride + column;
                 let to = self.out.add(offset);
-                let done = match self.finish {
-                    Finish::Store => sum,
-                    Finish::Add => sum.plus(R::load(to)),
-                    Finish::Bias(bias) => sum.plus(R::load(bias.as_ptr().add(column))),
-                    Finish::BiasRelu(bias) => sum.plus(R::load(bias.as_ptr().add(column))).positive(),
-                    Finish::Gate(gate) => sum.where_positive(R::load(gate.as_ptr().add(offset))),
+                let done = match self.epilogue {
+                    Epilogue::Store => sum,
+                    Epilogue::Add => sum.plus(R::load(to)),
+                    Epilogue::Bias(bias) => sum.plus(R::load(bias.as_ptr().add(column))),
+                    Epilogue::BiasRelu(bias) => sum.plus(R::load(bias.as_ptr().add(column))).positive(),
+                    Epilogue::Gate(gate) => sum.where_positive(R::load(gate.as_ptr().add(offset))),
                 };
                 done.store(to);
             }

@@ -17,7 +17,7 @@ impl ImageNet {
         memory: &mut ImageMemory,
         sum: &mut ImageGradient,
     ) {
-        let ImageMemory { count, levels, features, patches: room, by_level } = memory;
+        let ImageMemory { count, levels, features, patches: workspace, by_level } = memory;
         let ([by_this, by_before], count) = (by_level, *count);
         close(cpu, by_features, features);
         sum.convs.resize(self.convs.len(), LayerGradient::default());
@@ -37,7 +37,7 @@ impl ImageNet {
         for (number, (patches, layer)) in self.convs.iter().enumerate().rev() {
             let by_x = if number == 0 { None } else { Some(&mut *by_before) };
             let step = Step { cpu, patches, layer, x: &levels[number], by_y: by_this };
-            step.run(room, by_x, &mut sum.convs[number]);
+            step.run(workspace, by_x, &mut sum.convs[number]);
             std::mem::swap(by_this, by_before);
         }
     }
@@ -53,7 +53,7 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    fn run(&self, room: &mut [f32], mut by_x: Option<&mut Vec<f32>>, sum: &mut LayerGradient) {
+    fn run(&self, workspace: &mut [f32], mut by_x: Option<&mut Vec<f32>>, sum: &mut LayerGradient) {
         let Self { cpu, patches, layer, .. } = *self;
         let (group, stride) = (at_once(patches), patches.stride());
         let (images, results) = (group * patches.image(), group * patches.count() * layer.width());
@@ -63,15 +63,15 @@ impl Step<'_> {
         let parts = self.x.chunks(images).zip(self.by_y.chunks(results));
         for (number, (x, by_y)) in parts.enumerate() {
             let count = x.len() / patches.image() * patches.count();
-            let rows = room.chunks_exact_mut(patches.count() * stride);
+            let rows = workspace.chunks_exact_mut(patches.count() * stride);
             x.chunks_exact(patches.image())
                 .zip(rows)
                 .for_each(|(image, rows)| patches.gather(cpu, image, rows));
-            layer.differentiate(cpu, Rows { numbers: room, stride }, by_y, count, sum);
+            layer.differentiate(cpu, Rows { numbers: workspace, stride }, by_y, count, sum);
             if let Some(by_x) = &mut by_x {
-                layer.backward(cpu, by_y, count, None, room);
+                layer.backward(cpu, by_y, count, None, workspace);
                 let to = &mut by_x[number * images..][..x.len()];
-                let rows = room.chunks_exact(patches.count() * stride);
+                let rows = workspace.chunks_exact(patches.count() * stride);
                 to.chunks_exact_mut(patches.image())
                     .zip(rows)
                     .for_each(|(image, rows)| patches.scatter(cpu, rows, &[], false, image));

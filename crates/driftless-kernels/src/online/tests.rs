@@ -11,14 +11,14 @@ const MOTION: Motion = Motion { side: -1.0, noise: [2.0, 2.0, 0.2] };
 const MISSING: [f32; 2] = [30.0, 1.0];
 const SEED: u64 = 11;
 
-fn eyes() -> ImageNet {
+fn frame_encoder() -> ImageNet {
     let plan = ImagePlan { image: [2, 6, 5], channels: vec![16, 20], features: 18, padding: Padding::Same };
-    let mut eyes = ImageNet::new(plan);
-    eyes.set_conv(0, &numbers(16 * 18, 1), &numbers(16, 2));
-    eyes.set_conv(1, &numbers(20 * 16 * 9, 3), &numbers(20, 4));
-    let weight = numbers(eyes.mask() * 18, 5);
-    eyes.set_dense(|i, o| weight[i * 18 + o], &numbers(18, 6));
-    eyes
+    let mut frame_encoder = ImageNet::new(plan);
+    frame_encoder.set_conv(0, &numbers(16 * 18, 1), &numbers(16, 2));
+    frame_encoder.set_conv(1, &numbers(20 * 16 * 9, 3), &numbers(20, 4));
+    let weight = numbers(frame_encoder.mask() * 18, 5);
+    frame_encoder.set_dense(|i, o| weight[i * 18 + o], &numbers(18, 6));
+    frame_encoder
 }
 
 fn poses() -> PoseNet {
@@ -41,11 +41,11 @@ fn first(count: usize) -> Vec<[f32; 3]> {
 }
 
 fn image(t: u64) -> Vec<f32> {
-    numbers(eyes().pixels(), 60 + t)
+    numbers(frame_encoder().pixels(), 60 + t)
 }
 
 fn online(count: usize) -> Online {
-    Online::new((eyes(), poses()), MOTION, MISSING, &first(count), SEED)
+    Online::new((frame_encoder(), poses()), MOTION, MISSING, &first(count), SEED)
 }
 
 fn particles(online: &Online) -> impl Iterator<Item = ([f32; 3], f32)> {
@@ -68,15 +68,15 @@ fn scanned(count: usize, actions: &[[f32; 3]]) -> Trace {
     });
     let noise: Vec<[f32; 3]> = noise.collect();
     let offsets: Vec<f32> = (0..steps as u64).map(|t| uniform(!SEED, t)).collect();
-    let (eyes, mut memory, mut lengths) = (eyes(), ImageMemory::default(), Vec::new());
+    let (frame_encoder, mut memory, mut lengths) = (frame_encoder(), ImageMemory::default(), Vec::new());
     let images: Vec<f32> = (0..steps as u64).flat_map(image).collect();
-    eyes.forward(Cpu::best(), &images, None, &mut memory);
+    frame_encoder.forward(Cpu::best(), &images, None, &mut memory);
     let mut seen = memory.features().to_vec();
-    to_units(Cpu::best(), &mut seen, eyes.width(), &mut lengths);
+    to_units(Cpu::best(), &mut seen, frame_encoder.width(), &mut lengths);
     let first = first(count);
     let sequence = Sequence { first: &first, actions, noise: &noise, offsets: &offsets, seen: &seen };
-    let (mut room, mut trace) = <(TraceMemory, Trace)>::default();
-    poses().follow(Cpu::best(), (&MOTION, First::Moves), (&sequence, 0..steps), &mut room, &mut trace);
+    let (mut workspace, mut trace) = <(TraceMemory, Trace)>::default();
+    poses().follow(Cpu::best(), (&MOTION, First::Moves), (&sequence, 0..steps), &mut workspace, &mut trace);
     trace
 }
 

@@ -33,12 +33,12 @@ impl PfnetNet {
         memory: &mut PfnetMemory,
         sum: &mut PfnetGradient,
     ) {
-        let PfnetMemory { steps, sights, views, observation, map, .. } = memory;
+        let PfnetMemory { steps, encoded_frames, views, observation, map, .. } = memory;
         assert_eq!(by.len(), *steps * DESCRIPTION, "derivatives of all steps");
-        for ((by, view), sight) in by.chunks_exact_mut(DESCRIPTION).zip(views).zip(sights) {
+        for ((by, view), encoded_frame) in by.chunks_exact_mut(DESCRIPTION).zip(views).zip(encoded_frames) {
             let (of_map, of_image) = by.split_at_mut(OF_MAP);
             self.map.backward(cpu, view, of_map, map, &mut sum.map);
-            self.observation.backward(cpu, sight, of_image, observation, &mut sum.observation);
+            self.observation.backward(cpu, encoded_frame, of_image, observation, &mut sum.observation);
         }
     }
 }

@@ -6,7 +6,7 @@ use super::local::{ALL_PLACES, Local, OUTPUTS, PLACES, Planes, turn};
 use super::observation::FEATURES;
 use super::second::MAP_FEATURES;
 use crate::cpu::Work;
-use crate::gemm::{Finish, Left, Out, Right, product};
+use crate::gemm::{Epilogue, Left, Out, Right, product};
 use crate::rows::dot;
 use crate::{Cpu, LANES, padded};
 
@@ -104,7 +104,7 @@ impl Joint {
         let mut sums = vec![0.0; width];
         let (left, right) = (Left::rows(&self.last, LAST), Right::rows(&kept[first..], lanes));
         let mut row = Out { numbers: &mut sums, stride: width };
-        product(cpu, left, right, [1, LAST, width], Finish::Store, &mut row);
+        product(cpu, left, right, [1, LAST, width], Epilogue::Store, &mut row);
         out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum + self.last_bias);
     }
 

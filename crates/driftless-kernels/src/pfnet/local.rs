@@ -4,7 +4,7 @@
 //! with zeros around them: a third more multiplications, half as many products.
 
 use crate::Cpu;
-use crate::gemm::{Finish, Left, Out, Right, product};
+use crate::gemm::{Epilogue, Left, Out, Right, product};
 
 /// Places, a side.
 pub(super) const PLACES: usize = 12;
@@ -103,7 +103,7 @@ impl Local {
             let right = Right::moved(&seen.numbers[start * self.channels * lanes + first..], &seen.moves);
             let numbers = &mut out[place * OUTPUTS * lanes + first..];
             let shape = [OUTPUTS, taps, count];
-            product(cpu, left, right, shape, Finish::Store, &mut Out { numbers, stride: lanes });
+            product(cpu, left, right, shape, Epilogue::Store, &mut Out { numbers, stride: lanes });
         }
     }
 
@@ -125,11 +125,11 @@ impl Local {
                 let rows = Right::rows(&by_results[place * OUTPUTS * lanes..], lanes);
                 let left = Left::rows(&self.weights[weights..], OUTPUTS);
                 let mut out = Out { numbers: &mut by_seen[from..], stride: lanes };
-                product(cpu, left, rows, [line, OUTPUTS, lanes], Finish::Add, &mut out);
+                product(cpu, left, rows, [line, OUTPUTS, lanes], Epilogue::Add, &mut out);
                 let left = Left::rows(&seen.numbers[from..], lanes);
                 let rows = Right::rows(&turned[place * lanes * OUTPUTS..], OUTPUTS);
                 let mut out = Out { numbers: &mut sum[weights..], stride: OUTPUTS };
-                product(cpu, left, rows, [line, lanes, OUTPUTS], Finish::Add, &mut out);
+                product(cpu, left, rows, [line, lanes, OUTPUTS], Epilogue::Add, &mut out);
             }
         }
     }

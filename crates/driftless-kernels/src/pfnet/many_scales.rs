@@ -5,7 +5,7 @@
 
 use crate::Cpu;
 use crate::dense::add_rows;
-use crate::gemm::{Finish, Left, Out, Panels, Right, product};
+use crate::gemm::{Epilogue, Left, Out, Panels, Right, product};
 
 /// Square kernels of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,7 +157,7 @@ impl ManyScales {
         for block in &self.blocks {
             let left = Left::taps(image, self.channels, &block.offsets);
             let shape = [self.side, block.taps.len(), block.kernels.len()];
-            let finish = Finish::Bias(&self.bias[block.first..]);
+            let finish = Epilogue::Bias(&self.bias[block.first..]);
             let mut out = Out { numbers: &mut out[block.first..], stride };
             product(cpu, left, block.ahead.right(), shape, finish, &mut out);
         }
@@ -178,7 +178,7 @@ impl ManyScales {
             let right = Right::rows(&by_row[block.first..], stride);
             let width = block.kernels.len();
             let shape = [block.taps.len(), self.side, width];
-            product(cpu, left, right, shape, Finish::Add, &mut Out { numbers: sum, stride: width });
+            product(cpu, left, right, shape, Epilogue::Add, &mut Out { numbers: sum, stride: width });
         }
         add_rows(cpu, by_row, stride, &mut sum.bias);
     }

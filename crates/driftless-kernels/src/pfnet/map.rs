@@ -44,15 +44,15 @@ pub(super) struct View {
     pub(super) second_moments: Moments,
 }
 
-/// Room to work in.
+/// A workspace in.
 #[derive(Clone, Debug, Default)]
-pub(super) struct MapRoom {
+pub(super) struct MapWorkspace {
     /// The first layer's results.
     results: Vec<f32>,
     /// What the second layer sees: rows of 16 pixels of which the last two are zeros.
     act: Vec<f32>,
     by_act: Vec<f32>,
-    second: super::second::SecondRoom,
+    second: super::second::SecondWorkspace,
 }
 
 /// The first layer's scales.
@@ -97,17 +97,17 @@ impl Map {
         cpu: Cpu,
         local: &[f32],
         view: &mut View,
-        room: &mut MapRoom,
+        workspace: &mut MapWorkspace,
         features: &mut [f32],
     ) {
         view.local.resize(self.first.image(), 0.0);
         self.first.place(local, &mut view.local);
-        self.first_layer(cpu, &view.local, &mut room.results);
-        view.first_moments = Moments::of(cpu, &room.results);
-        self.first_maxima(cpu, &room.results, view);
-        self.activated(cpu, view, &mut room.act);
+        self.first_layer(cpu, &view.local, &mut workspace.results);
+        view.first_moments = Moments::of(cpu, &workspace.results);
+        self.first_maxima(cpu, &workspace.results, view);
+        self.activated(cpu, view, &mut workspace.act);
         view.results.resize(PIXELS * MAP_FEATURES, 0.0);
-        self.second.forward(cpu, &room.act, &mut room.second, &mut view.results);
+        self.second.forward(cpu, &workspace.act, &mut workspace.second, &mut view.results);
         view.second_moments = Moments::of(cpu, &view.results);
         activate(cpu, &view.results, &self.second_norm.affine(view.second_moments), features);
     }

@@ -7,7 +7,7 @@ use super::many_scales::{Kernel, ManyScales, Scale};
 use super::norm::Norm;
 use super::pooling::{Affine, Moments, activate, pool_row};
 use crate::Cpu;
-use crate::gemm::{Finish, Left, Out, Panels, product};
+use crate::gemm::{Epilogue, Left, Out, Panels, product};
 
 pub(super) mod backward;
 
@@ -43,7 +43,7 @@ pub(super) struct Observation {
 
 /// What is remembered of an image for the way back.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sight {
+pub(super) struct EncodedFrame {
     /// With zeros around it.
     pub(super) image: Vec<f32>,
     pub(super) first: Pooled,
@@ -58,9 +58,9 @@ pub(super) struct Pooled {
     pub(super) moments: Moments,
 }
 
-/// Room to work in.
+/// A workspace in.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ObservationRoom {
+pub(super) struct ObservationWorkspace {
     /// Three rows of the first layer's results.
     pub(super) rows: [Vec<f32>; 3],
     /// What the second layer sees, a pixel of zeros around it.
@@ -113,23 +113,23 @@ impl Observation {
         &self,
         cpu: Cpu,
         image: &[f32],
-        sight: &mut Sight,
-        room: &mut ObservationRoom,
+        encoded_frame: &mut EncodedFrame,
+        workspace: &mut ObservationWorkspace,
         features: &mut [f32],
     ) {
-        let Sight { image: placed, first, second } = sight;
+        let EncodedFrame { image: placed, first, second } = encoded_frame;
         placed.resize(self.first.image(), 0.0);
         self.first.place(image, placed);
-        self.first_maxima(cpu, placed, first, &mut room.rows);
+        self.first_maxima(cpu, placed, first, &mut workspace.rows);
         first.moments = Moments::of(cpu, &first.kept);
-        self.middle(cpu, first, &mut room.middle);
-        self.second_layer(cpu, &room.middle, &mut room.results);
+        self.middle(cpu, first, &mut workspace.middle);
+        self.second_layer(cpu, &workspace.middle, &mut workspace.results);
         second.kept.resize(SMALL * SMALL * FEATURES, 0.0);
         second.places.resize(SMALL * SMALL * FEATURES, 0);
         let (line, all) = (SMALL * FEATURES, Affine::identity(FEATURES));
         let windows = second.kept.chunks_exact_mut(line).zip(second.places.chunks_exact_mut(line));
         for (y, (kept, places)) in windows.enumerate() {
-            let rows = room.results.chunks_exact(MIDDLE * FEATURES).skip(2 * y).take(3);
+            let rows = workspace.results.chunks_exact(MIDDLE * FEATURES).skip(2 * y).take(3);
             let rows: [&[f32]; 3] = fill(rows);
             let count = (MIDDLE - 2 * y).min(3);
             pool_row(cpu, &rows[..count], &all, kept, places);
@@ -176,7 +176,7 @@ impl Observation {
         for (y, out) in results.chunks_exact_mut(MIDDLE * FEATURES).enumerate() {
             for (u, panels) in self.second.iter().enumerate() {
                 let left = Left::rows(&middle[(y + u) * AROUND * WIDE..], WIDE);
-                let finish = if u == 0 { Finish::Bias(&self.second_bias) } else { Finish::Add };
+                let finish = if u == 0 { Epilogue::Bias(&self.second_bias) } else { Epilogue::Add };
                 let mut out = Out { numbers: &mut *out, stride: FEATURES };
                 product(cpu, left, panels.right(), [MIDDLE, LINE, FEATURES], finish, &mut out);
             }

@@ -6,7 +6,7 @@
 
 use super::map::SMALL;
 use crate::Cpu;
-use crate::gemm::{Finish, Left, Out, Panels, Right, product};
+use crate::gemm::{Epilogue, Left, Out, Panels, Right, product};
 
 /// Inputs.
 pub(super) const VIEWS: usize = 64;
@@ -39,9 +39,9 @@ pub(super) struct Second {
     pub(super) bias: Vec<f32>,
 }
 
-/// Room to work in.
+/// A workspace in.
 #[derive(Clone, Debug, Default)]
-pub(super) struct SecondRoom {
+pub(super) struct SecondWorkspace {
     planes: Vec<f32>,
     results: Vec<f32>,
     by_planes: Vec<f32>,
@@ -103,8 +103,14 @@ impl Second {
     }
 
     /// Results, pixel after pixel, of rows of 16 pixels of which the last two are zeros.
-    pub(super) fn forward(&self, cpu: Cpu, act: &[f32], room: &mut SecondRoom, results: &mut [f32]) {
-        let SecondRoom { planes, results: wide, .. } = room;
+    pub(super) fn forward(
+        &self,
+        cpu: Cpu,
+        act: &[f32],
+        workspace: &mut SecondWorkspace,
+        results: &mut [f32],
+    ) {
+        let SecondWorkspace { planes, results: wide, .. } = workspace;
         planes.resize(VIEWS * PLANE, 0.0);
         for (row, pixels) in act.chunks_exact(ACROSS * VIEWS).enumerate() {
             for (x, pixel) in pixels.chunks_exact(VIEWS).take(SMALL).enumerate() {
@@ -118,7 +124,7 @@ impl Second {
             let left = Left::rows(weights, moves.len());
             let shape = [EACH, moves.len(), RESULTS];
             let mut out = Out { numbers: out, stride: RESULTS };
-            product(cpu, left, Right::moved(planes, moves), shape, Finish::Store, &mut out);
+            product(cpu, left, Right::moved(planes, moves), shape, Epilogue::Store, &mut out);
         }
         for (pixel, to) in results.chunks_exact_mut(MAP_FEATURES).enumerate() {
             let place = pixel / SMALL * ACROSS + pixel % SMALL;
@@ -135,11 +141,11 @@ impl Second {
         cpu: Cpu,
         act: &[f32],
         by_results: &[f32],
-        room: &mut SecondRoom,
+        workspace: &mut SecondWorkspace,
         sum: &mut [f32],
         by_act: &mut Vec<f32>,
     ) {
-        let by = &mut room.by_planes;
+        let by = &mut workspace.by_planes;
         by.resize(MAP_FEATURES * PLANE, 0.0);
         for (pixel, from) in by_results.chunks_exact(MAP_FEATURES).enumerate() {
             let place = moved([(pixel / SMALL) as isize, (pixel % SMALL) as isize]);
@@ -148,13 +154,13 @@ impl Second {
         let left = Left::tap_rows(by, 1, &self.moves_back);
         let shape = [self.moves_back.len(), RESULTS, VIEWS];
         let mut out = Out { numbers: sum, stride: VIEWS };
-        product(cpu, left, Right::rows(act, VIEWS), shape, Finish::Add, &mut out);
+        product(cpu, left, Right::rows(act, VIEWS), shape, Epilogue::Add, &mut out);
         by_act.resize(SMALL * SMALL * VIEWS, 0.0);
         for (y, row) in by_act.chunks_exact_mut(SMALL * VIEWS).enumerate() {
             let left = Left::taps(&by[y * ACROSS..], 1, &self.moves_back);
             let shape = [SMALL, self.moves_back.len(), VIEWS];
             let mut out = Out { numbers: row, stride: VIEWS };
-            product(cpu, left, self.back.right(), shape, Finish::Store, &mut out);
+            product(cpu, left, self.back.right(), shape, Epilogue::Store, &mut out);
         }
     }
 }

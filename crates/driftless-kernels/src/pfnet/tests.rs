@@ -44,7 +44,7 @@ fn image(side: usize, channels: usize, numbers: &[f32]) -> Image {
 struct Case {
     images: Vec<f32>,
     views: Vec<f32>,
-    pulls: Vec<f32>,
+    log_gradients: Vec<f32>,
 }
 
 const STEPS: usize = 2;
@@ -56,7 +56,7 @@ impl Case {
         Self {
             images: numbers(STEPS * 56 * 56 * 3, 1),
             views: views.collect(),
-            pulls: numbers(STEPS * PARTICLES, 3),
+            log_gradients: numbers(STEPS * PARTICLES, 3),
         }
     }
 
@@ -69,7 +69,7 @@ impl Case {
         out
     }
 
-    fn sights(&self, tensors: &Tensors) -> Vec<Image> {
+    fn encoded_frames(&self, tensors: &Tensors) -> Vec<Image> {
         let images = self.images.chunks_exact(56 * 56 * 3);
         images.map(|pixels| reference::observation(&image(56, 3, pixels), tensors)).collect()
     }
@@ -79,9 +79,9 @@ impl Case {
     }
 
     /// Σ pull · log-likelihood.
-    fn loss(&self, sights: &[Image], maps: &[Image], tensors: &Tensors) -> f64 {
+    fn loss(&self, encoded_frames: &[Image], maps: &[Image], tensors: &Tensors) -> f64 {
         let one = |(k, map): (usize, &Image)| {
-            f64::from(self.pulls[k]) * reference::joint(map, &sights[k / PARTICLES], tensors)
+            f64::from(self.log_gradients[k]) * reference::joint(map, &encoded_frames[k / PARTICLES], tensors)
         };
         maps.iter().enumerate().map(one).sum()
     }
@@ -94,12 +94,12 @@ const CLOSE: f64 = 2e-5;
 fn values_on_every_cpu() {
     let (case, weights) = (Case::new(), weights(PLAN));
     let (net, tensors) = (network(PLAN, &weights), exact(&weights));
-    let (sights, maps) = (case.sights(&tensors), case.maps(&tensors));
+    let (encoded_frames, maps) = (case.encoded_frames(&tensors), case.maps(&tensors));
     for cpu in Cpu::all() {
         let mut memory = PfnetMemory::default();
         for _ in 0..2 {
             for (k, found) in case.forward(cpu, &net, &mut memory).into_iter().enumerate() {
-                let expected = reference::joint(&maps[k], &sights[k / PARTICLES], &tensors);
+                let expected = reference::joint(&maps[k], &encoded_frames[k / PARTICLES], &tensors);
                 assert!((f64::from(found) - expected).abs() < CLOSE, "{cpu:?}: {found} {expected}");
             }
         }
@@ -125,12 +125,12 @@ fn difference(case: &Case, tensors: &Tensors, known: [&[Image]; 2], name: &str, 
         let mut tensors = tensors.clone();
         tensors.get_mut(name).expect("a tensor")[k] += step;
         let new = match name.split('.').next() {
-            Some("observation") => [Some(case.sights(&tensors)), None],
+            Some("observation") => [Some(case.encoded_frames(&tensors)), None],
             Some("map") => [None, Some(case.maps(&tensors))],
             _ => [None, None],
         };
-        let [sights, maps] = [0, 1].map(|branch| new[branch].as_deref().unwrap_or(known[branch]));
-        case.loss(sights, maps, &tensors)
+        let [encoded_frames, maps] = [0, 1].map(|branch| new[branch].as_deref().unwrap_or(known[branch]));
+        case.loss(encoded_frames, maps, &tensors)
     };
     (at(1e-6) - at(-1e-6)) / 2e-6
 }
@@ -143,15 +143,15 @@ fn derivatives_by_all_weights() {
     let (mut memory, mut gradient) = (PfnetMemory::default(), PfnetGradient::default());
     gradient.reset(&net);
     case.forward(cpu, &net, &mut memory);
-    net.backward(cpu, &case.pulls, &mut memory, &mut gradient);
-    let (sights, maps) = (case.sights(&tensors), case.maps(&tensors));
+    net.backward(cpu, &case.log_gradients, &mut memory, &mut gradient);
+    let (encoded_frames, maps) = (case.encoded_frames(&tensors), case.maps(&tensors));
     for (name, by) in net.gradients(&gradient) {
         let largest = (0..by.len()).max_by(|&a, &b| by[a].abs().total_cmp(&by[b].abs())).expect("numbers");
         let size = by[largest].abs();
         assert!(size > 1e-4, "{name} has no derivatives");
         let some = if name.starts_with("observation") { 1 } else { 2 };
         for &k in [largest, by.len() / 2].iter().take(some) {
-            let expected = difference(&case, &tensors, [&sights, &maps], &name, k);
+            let expected = difference(&case, &tensors, [&encoded_frames, &maps], &name, k);
             let error = (f64::from(by[k]) - expected).abs();
             assert!(error < 1e-4 * f64::from(size).max(0.1), "{name} {k}: {} {expected} of {size}", by[k]);
         }
@@ -175,9 +175,9 @@ fn other_channels() {
     let (mut memory, mut found) = (PfnetMemory::default(), [0.0]);
     net.see(Cpu::best(), &pixels, 1, false, &mut memory);
     net.weigh(Cpu::best(), 0, &view, &mut memory, &mut found);
-    let sight = reference::observation(&image(56, 4, &pixels), &tensors);
+    let encoded_frame = reference::observation(&image(56, 4, &pixels), &tensors);
     let map = reference::map(&image(28, 10, &view), &tensors);
-    let expected = reference::joint(&map, &sight, &tensors);
+    let expected = reference::joint(&map, &encoded_frame, &tensors);
     assert!((f64::from(found[0]) - expected).abs() < CLOSE, "{found:?} {expected}");
 }
 

@@ -4,7 +4,7 @@ use super::gates::PassBack;
 use super::weights::{Lstm, LstmGradient, Part, PartGradient};
 use super::{LstmMemory, PartMemory};
 use crate::dense::{Rows, add_rows};
-use crate::gemm::{Finish, Left, Out, Right, large_product, product};
+use crate::gemm::{Epilogue, Left, Out, Right, large_product, product};
 use crate::{Cpu, padded};
 use rayon::prelude::*;
 
@@ -54,7 +54,7 @@ impl Lstm {
                 let columns = part.columns();
                 let left = Left::rows(&memory.gates[number * ROWS * columns..], columns);
                 let right = self.back_x.right().below(4 * part.from());
-                let finish = if part.from() == 0 { Finish::Store } else { Finish::Add };
+                let finish = if part.from() == 0 { Epilogue::Store } else { Epilogue::Add };
                 let mut out = Out { numbers: rows, stride: width };
                 product(cpu, left, right, [count, columns, width], finish, &mut out);
             }
@@ -87,7 +87,7 @@ impl Part {
             let columns = theirs.len() / sequences;
             let (left, right) = (Left::rows(theirs, columns), self.back_h.right().below(row));
             let mut out = Out { numbers: by_h, stride: units };
-            product(cpu, left, right, [sequences, columns, units], Finish::Add, &mut out);
+            product(cpu, left, right, [sequences, columns, units], Epilogue::Add, &mut out);
             row += columns;
         }
         let gates = &mut gates[4 * t * state..][..4 * state];
@@ -116,7 +116,7 @@ impl Part {
             let (left, right) = (Left::transposed(x.numbers, x.stride), Right::rows(&own.gates, columns));
             let mut out = Out { numbers: sum, stride: columns };
             let shape = [height, count, columns];
-            large_product(cpu, left, right, shape, Finish::Store, &mut out, &mut own.blocks);
+            large_product(cpu, left, right, shape, Epilogue::Store, &mut out, &mut own.blocks);
         }
         gradient.bias.clear();
         add_rows(cpu, &own.gates, columns, &mut gradient.bias);

@@ -16,7 +16,7 @@ const ROWS: usize = 96;
 #[derive(Clone, Debug)]
 pub struct Estimator {
     /// Features of images.
-    pub eyes: ImageNet,
+    pub frame_encoder: ImageNet,
     /// From the first on.
     pub cells: Vec<Lstm>,
     /// From the last cell to what is said.
@@ -27,7 +27,7 @@ pub struct Estimator {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EstimatorGradient {
     /// Of the image encoder.
-    pub eyes: ImageGradient,
+    pub frame_encoder: ImageGradient,
     /// Of each cell.
     pub cells: Vec<LstmGradient>,
     /// Of the layers.
@@ -36,7 +36,7 @@ pub struct EstimatorGradient {
 
 /// Sequences of as many steps each, one after the other.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub struct SequenceFrames<'a> {
     /// Images step after step, each channel after channel.
     pub images: &'a [f32],
     /// A mask of dropout for each, or none.
@@ -52,7 +52,7 @@ pub struct Seen<'a> {
 /// Rows are those of all sequences at step 1, then at step 2, and so on.
 #[derive(Clone, Debug, Default)]
 pub struct EstimatorMemory {
-    eyes: Vec<Looking>,
+    frame_encoder: Vec<Looking>,
     /// Of the first cell.
     inputs: Vec<f32>,
     cells: Vec<LstmMemory>,
@@ -99,19 +99,20 @@ impl Estimator {
     ///
     /// # Panics
     /// If sizes do not fit, or there is nothing to see.
-    pub fn forward(&self, cpu: Cpu, seen: &Seen, memory: &mut EstimatorMemory) {
+    pub fn forward(&self, cpu: Cpu, seen: &SequenceFrames, memory: &mut EstimatorMemory) {
         let [steps, sequences] = seen.sizes;
-        let (EstimatorMemory { eyes, inputs, cells, head, said, .. }, size) = (memory, share(sequences));
-        eyes.resize(sequences.div_ceil(size), Looking::default());
-        eyes.par_iter_mut().enumerate().for_each(|(number, group)| {
+        let (EstimatorMemory { frame_encoder, inputs, cells, head, said, .. }, size) =
+            (memory, share(sequences));
+        frame_encoder.resize(sequences.div_ceil(size), Looking::default());
+        frame_encoder.par_iter_mut().enumerate().for_each(|(number, group)| {
             group.features.clear();
             for k in number * size..sequences.min((number + 1) * size) {
                 let (images, masks) = self.sequence(seen, k);
-                self.eyes.forward(cpu, images, masks, &mut group.memory);
+                self.frame_encoder.forward(cpu, images, masks, &mut group.memory);
                 group.features.extend_from_slice(group.memory.features());
             }
         });
-        self.join(seen, eyes, inputs);
+        self.join(seen, frame_encoder, inputs);
         cells.resize(self.cells.len(), LstmMemory::default());
         for (number, cell) in self.cells.iter().enumerate() {
             let (before, after) = cells.split_at_mut(number);
@@ -133,12 +134,13 @@ impl Estimator {
     pub fn backward(
         &self,
         cpu: Cpu,
-        seen: &Seen,
+        seen: &SequenceFrames,
         by_said: &[f32],
         memory: &mut EstimatorMemory,
         gradient: &mut EstimatorGradient,
     ) {
-        let EstimatorMemory { eyes, inputs, cells, head, by_rows: [by_this, by_before], .. } = memory;
+        let EstimatorMemory { frame_encoder, inputs, cells, head, by_rows: [by_this, by_before], .. } =
+            memory;
         self.back_through_head(cpu, by_said, (cells, head), by_this, &mut gradient.head);
         gradient.cells.resize(self.cells.len(), LstmGradient::default());
         for (number, cell) in self.cells.iter().enumerate().rev() {
@@ -149,30 +151,31 @@ impl Estimator {
             cell.backward(cpu, rows, by_this, &mut after[0], sinks);
             std::mem::swap(by_this, by_before);
         }
-        self.back_through_eyes(cpu, seen, by_this, eyes);
-        gradient.eyes.reset(&self.eyes);
-        for group in &*eyes {
-            gradient.eyes.add(&group.gradient);
+        self.back_through_frame_encoder(cpu, seen, by_this, frame_encoder);
+        gradient.frame_encoder.reset(&self.frame_encoder);
+        for group in &*frame_encoder {
+            gradient.frame_encoder.add(&group.gradient);
         }
     }
 
     /// Images and masks of one sequence.
-    fn sequence<'a>(&self, seen: &Seen<'a>, k: usize) -> (&'a [f32], Option<&'a [f32]>) {
+    fn sequence<'a>(&self, seen: &SequenceFrames<'a>, k: usize) -> (&'a [f32], Option<&'a [f32]>) {
         let steps = seen.sizes[0];
-        let (pixels, mask) = (steps * self.eyes.pixels(), steps * self.eyes.mask());
+        let (pixels, mask) = (steps * self.frame_encoder.pixels(), steps * self.frame_encoder.mask());
         (&seen.images[k * pixels..][..pixels], seen.masks.map(|masks| &masks[k * mask..][..mask]))
     }
 
     /// What the first cell is given.
-    fn join(&self, seen: &Seen, eyes: &[Looking], inputs: &mut Vec<f32>) {
+    fn join(&self, seen: &SequenceFrames, frame_encoder: &[Looking], inputs: &mut Vec<f32>) {
         let ([steps, sequences], size) = (seen.sizes, share(seen.sizes[1]));
-        let (features, wide, all) = (self.eyes.plan.features, self.eyes.width(), self.cells[0].inputs());
+        let (features, wide, all) =
+            (self.frame_encoder.plan.features, self.frame_encoder.width(), self.cells[0].inputs());
         let (stride, beside) = (padded(all), all - features);
         assert_eq!(seen.beside.len(), steps * sequences * beside, "{beside} numbers beside each image");
         inputs.resize(steps * sequences * stride, 0.0);
         inputs.par_chunks_exact_mut(sequences * stride).enumerate().for_each(|(t, rows)| {
             for (k, row) in rows.chunks_exact_mut(stride).enumerate() {
-                let own = &eyes[k / size].features[(k % size * steps + t) * wide..][..features];
+                let own = &frame_encoder[k / size].features[(k % size * steps + t) * wide..][..features];
                 row[..features].copy_from_slice(own);
                 row[features..all].copy_from_slice(&seen.beside[(k * steps + t) * beside..][..beside]);
             }
@@ -202,13 +205,19 @@ impl Estimator {
         }
     }
 
-    fn back_through_eyes(&self, cpu: Cpu, seen: &Seen, by_inputs: &[f32], eyes: &mut [Looking]) {
+    fn back_through_frame_encoder(
+        &self,
+        cpu: Cpu,
+        seen: &SequenceFrames,
+        by_inputs: &[f32],
+        frame_encoder: &mut [Looking],
+    ) {
         let ([steps, sequences], size) = (seen.sizes, share(seen.sizes[1]));
-        let (features, wide) = (self.eyes.plan.features, self.eyes.width());
+        let (features, wide) = (self.frame_encoder.plan.features, self.frame_encoder.width());
         let stride = padded(self.cells[0].inputs());
-        eyes.par_iter_mut().enumerate().for_each(|(number, group)| {
+        frame_encoder.par_iter_mut().enumerate().for_each(|(number, group)| {
             let Looking { memory, features: by_features, gradient } = group;
-            gradient.reset(&self.eyes);
+            gradient.reset(&self.frame_encoder);
             for k in number * size..sequences.min((number + 1) * size) {
                 by_features.clear();
                 by_features.resize(steps * wide, 0.0);
@@ -216,8 +225,8 @@ impl Estimator {
                     row[..features].copy_from_slice(&by_inputs[(t * sequences + k) * stride..][..features]);
                 }
                 let (images, masks) = self.sequence(seen, k);
-                self.eyes.forward(cpu, images, masks, memory);
-                self.eyes.backward(cpu, by_features, masks, memory, gradient);
+                self.frame_encoder.forward(cpu, images, masks, memory);
+                self.frame_encoder.backward(cpu, by_features, masks, memory, gradient);
             }
         });
     }

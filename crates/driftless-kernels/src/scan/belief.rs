@@ -1,4 +1,4 @@
-//! Weighted particles that are drawn anew and moved.
+//! Weighted particles that are resampled and moved.
 
 use super::Motion;
 use crate::Cpu;

@@ -44,12 +44,12 @@ impl Step {
         &mut self,
         net: &PoseNet,
         cpu: Cpu,
-        (seen, pulls): (&[f32], &[f32]),
+        (seen, log_gradients): (&[f32], &[f32]),
         (sum, by_seen): (&mut MlpGradient, &mut [f32]),
     ) {
         let mut by_features = std::mem::take(&mut self.by_features);
-        by_features.resize(pulls.len() * seen.len(), 0.0);
-        cpu.run(BackThroughMatch { step: self, pulls, seen, by_features: &mut by_features, by_seen });
+        by_features.resize(log_gradients.len() * seen.len(), 0.0);
+        cpu.run(BackThroughMatch { step: self, log_gradients, seen, by_features: &mut by_features, by_seen });
         net.layers.backward(cpu, &self.inputs, &by_features, &mut self.layers, sum);
         self.by_features = by_features;
     }
@@ -135,7 +135,7 @@ impl Work for Match<'_> {
 /// r = 1 / |ê|; all led back through the last ReLU.
 struct BackThroughMatch<'a> {
     step: &'a Step,
-    pulls: &'a [f32],
+    log_gradients: &'a [f32],
     seen: &'a [f32],
     by_features: &'a mut [f32],
     by_seen: &'a mut [f32],
@@ -148,7 +148,7 @@ impl Work for BackThroughMatch<'_> {
         let rows = step.layers.results().chunks_exact(width).zip(self.by_features.chunks_exact_mut(width));
         for (i, (row, by)) in rows.enumerate() {
             let by_cosine = if step.cosines[i] >= 1.0 { 0.0 } else { step.likelihoods[i] };
-            let pull = self.pulls[i] * by_cosine * step.shrinks[i];
+            let pull = self.log_gradients[i] * by_cosine * step.shrinks[i];
             let back = step.cosines[i] * step.shrinks[i];
             for k in 0..width {
                 let by_feature = pull * (self.seen[k] - back * row[k]);

@@ -67,7 +67,7 @@ fn reference(
     layers: &[[Vec<f64>; 2]],
     given: &Given,
     ancestors: &[u32],
-    (seen, pulls): (&[f64], &[f32]),
+    (seen, log_gradients): (&[f64], &[f32]),
 ) -> (Vec<f64>, f64) {
     let mut poses: Vec<[f64; 3]> = given.first.iter().map(|p| p.map(f64::from)).collect();
     let (steps, mut logs) = (given.actions.len(), Vec::new());
@@ -78,7 +78,7 @@ fn reference(
         poses = (0..COUNT).map(|i| moved(parent(i), given.actions[t], given.noise[own(i)])).collect();
         logs.extend(poses.iter().map(|p| likelihood(layers, p, &seen[t * width..][..width]).ln()));
     }
-    let sum = logs.iter().zip(pulls).map(|(log, &pull)| log * f64::from(pull)).sum();
+    let sum = logs.iter().zip(log_gradients).map(|(log, &pull)| log * f64::from(pull)).sum();
     (logs, sum)
 }
 
@@ -101,13 +101,18 @@ fn likelihood(layers: &[[Vec<f64>; 2]], pose: &[f64; 3], seen: &[f64]) -> f64 {
     1.0 / (1e-2 + 1.0 - cosine)
 }
 
-/// A trace, and where given pulls lead back to.
-fn there_and_back(net: &PoseNet, given: &Given, pulls: &[f32]) -> (Trace, MlpGradient, Vec<f32>) {
+/// A trace, and where given gradients lead back to.
+fn there_and_back(net: &PoseNet, given: &Given, log_gradients: &[f32]) -> (Trace, MlpGradient, Vec<f32>) {
     let (mut memory, mut trace, mut sum) = <(TraceMemory, Trace, MlpGradient)>::default();
     let (all, mut by_seen) = (0..given.actions.len(), vec![0.0; given.seen.len()]);
     let way = (&MOTION, First::Moves);
     net.follow(Cpu::best(), way, (&given.sequence(), all.clone()), &mut memory, &mut trace);
-    net.go_back(Cpu::best(), (&trace, all, pulls, &given.seen), &mut memory, (&mut sum, &mut by_seen));
+    net.go_back(
+        Cpu::best(),
+        (&trace, all, log_gradients, &given.seen),
+        &mut memory,
+        (&mut sum, &mut by_seen),
+    );
     (trace, sum, by_seen)
 }
 
@@ -126,10 +131,10 @@ fn likelihoods_and_gradients_are_those_of_the_formula() {
     for steps in [1, 11] {
         let (mut layers, net) = network();
         let given = Given::new(steps, padded(SIZES[2]));
-        let pulls = numbers(steps * COUNT, 33);
-        let (trace, sum, by_seen) = there_and_back(&net, &given, &pulls);
+        let log_gradients = numbers(steps * COUNT, 33);
+        let (trace, sum, by_seen) = there_and_back(&net, &given, &log_gradients);
         let mut seen: Vec<f64> = given.seen.iter().map(|&x| f64::from(x)).collect();
-        let (logs, _) = reference(&layers, &given, &trace.ancestors, (&seen, &pulls));
+        let (logs, _) = reference(&layers, &given, &trace.ancestors, (&seen, &log_gradients));
         trace.log_likelihoods.iter().zip(logs).for_each(|(&found, expected)| assert_close(found, expected));
         for k in 0..layers.len() {
             let outputs = SIZES[k + 1];
@@ -138,7 +143,7 @@ fn likelihoods_and_gradients_are_those_of_the_formula() {
                 for (part, at) in [at, at % outputs].into_iter().enumerate() {
                     let expected = slope(|step| {
                         layers[k][part][at] += step;
-                        let (_, loss) = reference(&layers, &given, &trace.ancestors, (&seen, &pulls));
+                        let (_, loss) = reference(&layers, &given, &trace.ancestors, (&seen, &log_gradients));
                         layers[k][part][at] -= step;
                         loss
                     });
@@ -149,7 +154,7 @@ fn likelihoods_and_gradients_are_those_of_the_formula() {
         for at in (0..seen.len()).step_by(3) {
             let expected = slope(|step| {
                 seen[at] += step;
-                let (_, loss) = reference(&layers, &given, &trace.ancestors, (&seen, &pulls));
+                let (_, loss) = reference(&layers, &given, &trace.ancestors, (&seen, &log_gradients));
                 seen[at] -= step;
                 loss
             });
@@ -186,8 +191,8 @@ fn the_same_bytes_again() {
         let (mut trace, mut sum) = <(Trace, MlpGradient)>::default();
         let mut by_seen = vec![0.0; given.seen.len()];
         net.follow(Cpu::best(), (&MOTION, First::Moves), (&given.sequence(), 0..steps), memory, &mut trace);
-        let (pulls, sinks) = (numbers(steps * COUNT, 33), (&mut sum, &mut by_seen[..]));
-        net.go_back(Cpu::best(), (&trace, 0..steps, &pulls, &given.seen), memory, sinks);
+        let (log_gradients, sinks) = (numbers(steps * COUNT, 33), (&mut sum, &mut by_seen[..]));
+        net.go_back(Cpu::best(), (&trace, 0..steps, &log_gradients, &given.seen), memory, sinks);
         (trace, sum, by_seen)
     };
     let mut used = TraceMemory::default();
@@ -200,8 +205,8 @@ fn the_same_bytes_again() {
 fn a_first_step_can_stay() {
     let (_, net) = network();
     let given = Given::new(3, padded(SIZES[2]));
-    let (mut room, mut trace) = Default::default();
-    net.follow(Cpu::best(), (&MOTION, First::Stays), (&given.sequence(), 0..3), &mut room, &mut trace);
+    let (mut workspace, mut trace) = Default::default();
+    net.follow(Cpu::best(), (&MOTION, First::Stays), (&given.sequence(), 0..3), &mut workspace, &mut trace);
     let first: Vec<f32> = given.first.iter().map(|pose| pose[1]).collect();
     assert_eq!(trace.poses[1][..COUNT], first);
     assert_eq!(trace.weights[..COUNT], [1.0 / COUNT as f32; COUNT]);
@@ -216,13 +221,18 @@ fn a_first_step_can_stay() {
 fn forgotten_layers_are_computed_again() {
     let (_, net) = network();
     let given = Given::new(4, padded(SIZES[2]));
-    let pulls = numbers(4 * COUNT, 33);
+    let log_gradients = numbers(4 * COUNT, 33);
     let (mut memory, mut trace) = <(TraceMemory, Trace)>::default();
     let way = (&MOTION, First::Moves);
     net.follow(Cpu::best(), way, (&given.sequence(), 0..4), &mut memory, &mut trace);
     let back = |memory: &mut TraceMemory| {
         let (mut sum, mut by_seen) = (MlpGradient::default(), vec![0.0; given.seen.len()]);
-        net.go_back(Cpu::best(), (&trace, 0..4, &pulls, &given.seen), memory, (&mut sum, &mut by_seen));
+        net.go_back(
+            Cpu::best(),
+            (&trace, 0..4, &log_gradients, &given.seen),
+            memory,
+            (&mut sum, &mut by_seen),
+        );
         (sum, by_seen)
     };
     let remembered = back(&mut memory);
@@ -242,9 +252,14 @@ fn the_next_stretch_goes_on() {
     follow(0..6, &mut memory, &mut whole);
     follow(0..3, &mut memory, &mut trace);
     memory.forget();
-    let pulls = [numbers(COUNT, 33), vec![0.0; 2 * COUNT]].concat();
+    let log_gradients = [numbers(COUNT, 33), vec![0.0; 2 * COUNT]].concat();
     let (mut sum, mut by_seen) = (MlpGradient::default(), vec![0.0; given.seen.len()]);
-    net.go_back(Cpu::best(), (&trace, 0..3, &pulls, &given.seen), &mut memory, (&mut sum, &mut by_seen));
+    net.go_back(
+        Cpu::best(),
+        (&trace, 0..3, &log_gradients, &given.seen),
+        &mut memory,
+        (&mut sum, &mut by_seen),
+    );
     follow(3..6, &mut memory, &mut trace);
     assert_eq!(trace, whole);
 }

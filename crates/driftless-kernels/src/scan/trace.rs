@@ -1,4 +1,4 @@
-//! A filter's way through a sequence, and back again once somebody has said what pulls at its likelihoods.
+//! A filter's way through a sequence, and back again once somebody has said what gradients at its likelihoods.
 //!
 //! By stretches of steps, for an objective may know all derivatives by a stretch at its end, or only at the end of the
 //! whole sequence. The layers of a short stretch are remembered; those of a long one would not stay in the caches, and
@@ -28,7 +28,7 @@ pub struct Trace {
     pub collapsed: Vec<bool>,
 }
 
-/// Room to work, kept from one sequence to the next.
+/// A workspace, kept from one sequence to the next.
 #[derive(Clone, Debug, Default)]
 pub struct TraceMemory {
     belief: Belief,
@@ -97,14 +97,14 @@ impl PoseNet {
         sequence.check();
         let (width, count) = (self.layers.width(), sequence.first.len());
         memory.make_room(&steps, count * self.layers.results());
-        let TraceMemory { belief, steps: room, remembered } = memory;
+        let TraceMemory { belief, steps: workspace, remembered } = memory;
         if steps.start == 0 {
             trace.clear();
             belief.start(sequence.first);
         }
         assert_eq!(trace.weights.len(), steps.start * count, "the steps before");
         for t in steps {
-            let step = &mut room[if remembered.contains(&t) { t - remembered.start } else { 0 }];
+            let step = &mut workspace[if remembered.contains(&t) { t - remembered.start } else { 0 }];
             let stays = t == 0 && begin == First::Stays;
             if stays {
                 belief.are_their_own_ancestors();
@@ -126,28 +126,28 @@ impl PoseNet {
     pub fn go_back(
         &self,
         cpu: Cpu,
-        (trace, steps, pulls, seen): (&Trace, Range<usize>, &[f32], &[f32]),
+        (trace, steps, log_gradients, seen): (&Trace, Range<usize>, &[f32], &[f32]),
         memory: &mut TraceMemory,
         (sum, by_seen): (&mut MlpGradient, &mut [f32]),
     ) {
-        let TraceMemory { belief, steps: room, remembered } = memory;
+        let TraceMemory { belief, steps: workspace, remembered } = memory;
         let (width, count) = (self.layers.width(), belief.weights.len());
-        assert_eq!(pulls.len(), steps.len() * count, "a derivative for each log l");
+        assert_eq!(log_gradients.len(), steps.len() * count, "a derivative for each log l");
         let standing = |t: usize| std::array::from_fn(|k| &trace.poses[k][t * count..][..count]);
-        for (t, pulls) in steps.clone().zip(pulls.chunks_exact(count)) {
-            // Steps at which nothing pulls teach nothing.
-            if pulls.iter().all(|&pull| pull == 0.0) {
+        for (t, log_gradients) in steps.clone().zip(log_gradients.chunks_exact(count)) {
+            // Steps at which nothing gradients train nothing.
+            if log_gradients.iter().all(|&pull| pull == 0.0) {
                 continue;
             }
             let seen = &seen[t * width..][..width];
             let step = if remembered.contains(&t) {
-                &mut room[t - remembered.start]
+                &mut workspace[t - remembered.start]
             } else {
                 belief.stand(standing(t));
-                room[0].weigh(self, cpu, belief, seen);
-                &mut room[0]
+                workspace[0].weigh(self, cpu, belief, seen);
+                &mut workspace[0]
             };
-            step.backward(self, cpu, (seen, pulls), (&mut *sum, &mut by_seen[t * width..][..width]));
+            step.backward(self, cpu, (seen, log_gradients), (&mut *sum, &mut by_seen[t * width..][..width]));
         }
         if let Some(last) = steps.last() {
             belief.stand(standing(last));

@@ -14,11 +14,11 @@ fn networks(step: f32) -> Networks {
         weights.iter().zip(way).map(|(x, way)| 0.5 * x + step * way).collect()
     };
     let plan = ImagePlan { image: [2, 6, 5], channels: vec![16, 20], features: 18, padding: Padding::Same };
-    let mut eyes = ImageNet::new(plan.clone());
-    eyes.set_conv(0, &moved(16 * 18, 1), &numbers(16, 2));
-    eyes.set_conv(1, &moved(20 * 16 * 9, 3), &numbers(20, 4));
-    let weight = moved(eyes.mask() * 18, 5);
-    eyes.set_dense(|i, o| weight[i * 18 + o], &numbers(18, 6));
+    let mut frame_encoder = ImageNet::new(plan.clone());
+    frame_encoder.set_conv(0, &moved(16 * 18, 1), &numbers(16, 2));
+    frame_encoder.set_conv(1, &moved(20 * 16 * 9, 3), &numbers(20, 4));
+    let weight = moved(frame_encoder.mask() * 18, 5);
+    frame_encoder.set_dense(|i, o| weight[i * 18 + o], &numbers(18, 6));
     let mut layers = Mlp::new(4, &[10, 18], true);
     for (k, layer) in layers.layers_mut().iter_mut().enumerate() {
         let ([inputs, outputs], salt) = (layer.shape(), 7 + 2 * k as u64);
@@ -27,12 +27,12 @@ fn networks(step: f32) -> Networks {
     }
     let poses = PoseNet { layers, centre: [0.0; 2], extent: [30.0; 2], epsilon: 1e-2 };
     let mut decoder = DecoderNet::new(plan, false);
-    let weight = moved(18 * eyes.mask(), 11);
-    let inner = eyes.mask();
+    let weight = moved(18 * frame_encoder.mask(), 11);
+    let inner = frame_encoder.mask();
     decoder.set_dense(|i, o| weight[i * inner + o], &numbers(inner, 12));
     decoder.set_deconv(0, &moved(20 * 16 * 9, 13), &numbers(16, 14));
     decoder.set_deconv(1, &moved(16 * 2 * 9, 15), &numbers(2, 16));
-    Networks { eyes, poses, decoder }
+    Networks { frame_encoder, poses, decoder }
 }
 
 fn direction(count: usize, salt: u64) -> Vec<f32> {
@@ -47,9 +47,9 @@ fn along(nets: &Networks, by: &Gradient) -> f64 {
         all.collect::<Vec<f32>>()
     };
     let parts = [
-        (nets.eyes.conv_gradient(0, &by.eyes), 1),
-        (nets.eyes.conv_gradient(1, &by.eyes), 3),
-        (nets.eyes.dense_gradient(&by.eyes), 5),
+        (nets.frame_encoder.conv_gradient(0, &by.frame_encoder), 1),
+        (nets.frame_encoder.conv_gradient(1, &by.frame_encoder), 3),
+        (nets.frame_encoder.dense_gradient(&by.frame_encoder), 5),
         (layer(0), 7),
         (layer(1), 9),
         (nets.decoder.dense_gradient(&by.decoder)[0].clone(), 11),
@@ -73,10 +73,10 @@ struct Data {
 impl Data {
     fn new(steps: usize, salt: u64) -> Self {
         let nets = networks(0.0);
-        let masks = numbers(steps * nets.eyes.mask(), salt + 1).into_iter();
+        let masks = numbers(steps * nets.frame_encoder.mask(), salt + 1).into_iter();
         let flat = numbers(3 * steps * COUNT, salt + 2);
         Self {
-            images: numbers(steps * nets.eyes.pixels(), salt),
+            images: numbers(steps * nets.frame_encoder.pixels(), salt),
             masks: masks.map(|x| if x > 0.0 { 2.0 } else { 0.0 }).collect(),
             triples: flat.chunks_exact(3).map(|x| [10.0 * x[0], 10.0 * x[1], x[2]]).collect(),
             offsets: vec![0.5; steps],
@@ -97,19 +97,25 @@ const PATH: Path = Path { motion: Motion { side: 1.0, noise: [2.0, 2.0, 0.2] }, 
 /// Pulls at all log l with numbers times a strength, and says what that comes to; by stretches.
 struct Strength(f32, usize);
 
-impl Teacher for Strength {
+impl SequenceLoss for Strength {
     fn stretch(&self) -> usize {
         self.1
     }
 
-    fn teach(&self, lesson: usize, trace: &Trace, steps: Range<usize>, pulls: &mut [f32]) -> Figures {
+    fn gradient(
+        &self,
+        lesson: usize,
+        trace: &Trace,
+        steps: Range<usize>,
+        log_gradients: &mut [f32],
+    ) -> Figures {
         assert_eq!(trace.weights.len(), steps.end * COUNT);
         let all = numbers(7 * COUNT, 500 + lesson as u64);
         let strengths = all[steps.start * COUNT..].iter().map(|x| self.0 * x);
-        pulls.iter_mut().zip(strengths).for_each(|(pull, strength)| *pull = strength);
+        log_gradients.iter_mut().zip(strengths).for_each(|(pull, strength)| *pull = strength);
         let logs = &trace.log_likelihoods[steps.start * COUNT..];
-        let terms = pulls.iter().zip(logs).map(|(pull, log)| f64::from(pull * log));
-        [terms.sum(), pulls.len() as f64, 0.0]
+        let terms = log_gradients.iter().zip(logs).map(|(pull, log)| f64::from(pull * log));
+        [terms.sum(), log_gradients.len() as f64, 0.0]
     }
 }
 
@@ -117,15 +123,15 @@ fn learn(
     nets: &Networks,
     data: &[Data],
     (strength, reconstruction): (f32, f32),
-    shop: &mut Workshop,
+    workspace: &mut Workspace,
 ) -> (Figures, f64, Gradient) {
     let lessons: Vec<Lesson> = data.iter().map(Data::lesson).collect();
     // Another mask than the filter's.
     let masks: Vec<Option<&[f32]>> = data.iter().rev().map(|data| Some(&data.masks[..])).collect();
     let decoded =
         if reconstruction > 0.0 { Decoded::Through(reconstruction, &masks) } else { Decoded::Nothing };
-    let teacher = Strength(strength, usize::MAX);
-    nets.learn_from(Cpu::best(), &PATH, (&lessons, decoded), &teacher, shop)
+    let sequence_loss = Strength(strength, usize::MAX);
+    nets.learn_from(Cpu::best(), &PATH, (&lessons, decoded), &sequence_loss, workspace)
 }
 
 fn data(count: u64, steps: usize) -> Vec<Data> {
@@ -138,39 +144,39 @@ fn data(count: u64, steps: usize) -> Vec<Data> {
 fn the_gradient_of_all_networks() {
     let data = data(5, 1);
     let value = |step: f32| {
-        let (said, pixels, _) = learn(&networks(step), &data, (0.1, 0.01), &mut Workshop::default());
+        let (said, pixels, _) = learn(&networks(step), &data, (0.1, 0.01), &mut Workspace::default());
         said[0] + 0.01 * pixels
     };
     let step = 2.0_f32.powi(-13);
     let expected = (value(step) - value(-step)) / (2.0 * f64::from(step));
-    let (_, _, gradient) = learn(&networks(0.0), &data, (0.1, 0.01), &mut Workshop::default());
+    let (_, _, gradient) = learn(&networks(0.0), &data, (0.1, 0.01), &mut Workspace::default());
     let found = along(&networks(0.0), &gradient);
     assert!((found / expected - 1.0).abs() < 0.002, "{found}, not {expected}");
 }
 
-/// A batch is its lessons; a workshop used before leaves no trace; threads make no difference.
+/// A batch is its lessons; a workspace used before leaves no trace; threads make no difference.
 #[test]
 fn the_same_bytes_again() {
-    let (nets, data, mut shop) = (networks(0.0), data(19, 7), Workshop::default());
-    let once = learn(&nets, &data, (0.1, 0.01), &mut shop);
+    let (nets, data, mut workspace) = (networks(0.0), data(19, 7), Workspace::default());
+    let once = learn(&nets, &data, (0.1, 0.01), &mut workspace);
     assert_eq!(once.0[1], (19 * 7 * COUNT) as f64);
     for threads in [1, 2, 3] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        assert_eq!(pool.install(|| learn(&nets, &data, (0.1, 0.01), &mut shop)), once);
+        assert_eq!(pool.install(|| learn(&nets, &data, (0.1, 0.01), &mut workspace)), once);
     }
     assert_eq!(
-        learn(&nets, &data[..5], (0.1, 0.01), &mut shop),
-        learn(&nets, &data[..5], (0.1, 0.01), &mut Workshop::default())
+        learn(&nets, &data[..5], (0.1, 0.01), &mut workspace),
+        learn(&nets, &data[..5], (0.1, 0.01), &mut Workspace::default())
     );
 }
 
-/// A batch that teaches nothing has a gradient of zeros for all weights, whether the workshop is new or was used.
+/// A batch that trains nothing has a gradient of zeros for all weights, whether the workspace is new or was used.
 #[test]
-fn nothing_taught_is_zeros() {
-    let (nets, data, mut used) = (networks(0.0), data(11, 7), Workshop::default());
+fn nothing_trained_is_zeros() {
+    let (nets, data, mut used) = (networks(0.0), data(11, 7), Workspace::default());
     let some = learn(&nets, &data, (0.1, 0.0), &mut used);
     let none = learn(&nets, &data, (0.0, 0.0), &mut used);
-    assert_eq!(none, learn(&nets, &data, (0.0, 0.0), &mut Workshop::default()));
+    assert_eq!(none, learn(&nets, &data, (0.0, 0.0), &mut Workspace::default()));
     assert!(none.2.poses.iter().all(|layer| layer.weight.iter().all(|&by| by == 0.0)));
     assert_eq!(none.2.poses.iter().map(|layer| layer.weight.len()).sum::<usize>(), 4 * 16 + 10 * 32);
     assert_eq!(some, learn(&nets, &data, (0.1, 0.0), &mut used));
@@ -182,15 +188,21 @@ fn following_is_the_same_way() {
     let (nets, data) = (networks(0.0), data(3, 7));
     let lessons: Vec<Lesson> = data.iter().map(Data::lesson).collect();
     let traces = nets.follow(Cpu::best(), &PATH, &lessons);
-    let said = |k: usize| Strength(0.1, 9).teach(k, &traces[k], 0..7, &mut vec![0.0; 7 * COUNT])[0];
-    let (expected, ..) = learn(&nets, &data, (0.1, 0.0), &mut Workshop::default());
+    let said = |k: usize| Strength(0.1, 9).gradient(k, &traces[k], 0..7, &mut vec![0.0; 7 * COUNT])[0];
+    let (expected, ..) = learn(&nets, &data, (0.1, 0.0), &mut Workspace::default());
     assert!((said(0) + said(1) + said(2) - expected[0]).abs() < 1e-12);
 }
 
 /// Largest difference between two gradients of the encoders, as a share of the largest number.
 fn apart(a: &Gradient, b: &Gradient) -> f32 {
     let all = |g: &Gradient| -> Vec<f32> {
-        let layers = g.eyes.convs.iter().chain([&g.eyes.dense]).chain(&g.poses).chain([&g.decoder.dense]);
+        let layers = g
+            .frame_encoder
+            .convs
+            .iter()
+            .chain([&g.frame_encoder.dense])
+            .chain(&g.poses)
+            .chain([&g.decoder.dense]);
         layers.chain(&g.decoder.deconvs).flat_map(|layer| [&layer.weight[..], &layer.bias].concat()).collect()
     };
     let (a, b) = (all(a), all(b));
@@ -204,8 +216,14 @@ fn stretches_make_no_difference() {
     let (nets, data) = (networks(0.0), data(3, 7));
     let lessons: Vec<Lesson> = data.iter().map(Data::lesson).collect();
     let by = |stretch: usize| {
-        let teacher = Strength(0.1, stretch);
-        nets.learn_from(Cpu::best(), &PATH, (&lessons, Decoded::Nothing), &teacher, &mut Workshop::default())
+        let sequence_loss = Strength(0.1, stretch);
+        nets.learn_from(
+            Cpu::best(),
+            &PATH,
+            (&lessons, Decoded::Nothing),
+            &sequence_loss,
+            &mut Workspace::default(),
+        )
     };
     let whole = by(usize::MAX);
     for stretch in [0, 1, 3, 7, 8] {
@@ -222,9 +240,9 @@ fn features_are_decoded_once_or_twice() {
     let (nets, data) = (networks(0.0), data(3, 7));
     let lessons: Vec<Lesson> = data.iter().map(Data::lesson).collect();
     let masks: Vec<Option<&[f32]>> = lessons.iter().map(|lesson| lesson.masks).collect();
-    let teacher = Strength(0.1, usize::MAX);
+    let sequence_loss = Strength(0.1, usize::MAX);
     let by = |decoded| {
-        nets.learn_from(Cpu::best(), &PATH, (&lessons, decoded), &teacher, &mut Workshop::default())
+        nets.learn_from(Cpu::best(), &PATH, (&lessons, decoded), &sequence_loss, &mut Workspace::default())
     };
     let (once, twice) = (by(Decoded::AsSeen(0.01)), by(Decoded::Through(0.01, &masks)));
     assert_eq!((once.0, once.1), (twice.0, twice.1));

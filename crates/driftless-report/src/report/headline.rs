@@ -66,7 +66,7 @@ mod tests {
 
     /// Errors of 3 and 4 at two steps: 4 at the last one, √12.5 over both.
     #[test]
-    fn houses_are_judged_by_all_steps() {
+    fn houses_are_evaluated_by_all_steps() {
         let at = |x: f64| Pose::new(x, 0.0, 0.0);
         let figure = |unit: &str| {
             let about = About { unit: unit.into(), ..About::default() };

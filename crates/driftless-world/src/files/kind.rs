@@ -1,4 +1,4 @@
-//! Which of the known layouts a file has, judged by its content, not by its name.
+//! Which of the known layouts a file has, by its content, not by its name.
 
 use super::npz::NpzFile;
 use super::source::Source;

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use crate::house::floor_map;
 
-    /// Judged by the floor map: a window has outside behind it, a picture a room.
+    /// Evaluated by the floor map: a window has outside behind it, a picture a room.
     #[test]
     fn windows_look_outside_and_pictures_hang_inside() {
         let (mut windows, mut pictures) = (0, 0);

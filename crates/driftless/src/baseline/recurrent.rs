@@ -2,7 +2,7 @@
 
 mod by_kernels;
 
-pub use by_kernels::KernelRoom;
+pub use by_kernels::KernelWorkspace;
 
 use super::Lstm;
 use crate::batch::{Batch, LabelMean};
@@ -35,7 +35,7 @@ impl BaselinePlan {
 
 /// In which units a baseline sees actions and says states.
 #[derive(Clone, Debug, PartialEq)]
-pub struct BaselineScales {
+pub struct BaselineNormalisation {
     /// Which coordinates are angles.
     pub space: Space,
     /// Standard deviations of actions, A numbers.
@@ -48,13 +48,16 @@ pub struct BaselineScales {
     pub step: Vec<f64>,
 }
 
-impl BaselineScales {
+impl BaselineNormalisation {
     fn check(&self) {
         let positive = |scale: &[f64]| scale.iter().all(|&scale| scale > 0.0);
-        let scales = [&self.action_std, &self.state_std, &self.step];
-        assert!(scales.iter().all(|scale| positive(scale)), "scales must be positive: {self:?}");
+        let normalisation = [&self.action_std, &self.state_std, &self.step];
+        assert!(
+            normalisation.iter().all(|scale| positive(scale)),
+            "normalisation must be positive: {self:?}"
+        );
         let sizes = [self.state_std.len(), self.step.len()];
-        assert_eq!(sizes, [self.state_mean.len(); 2], "as many scales as coordinates");
+        assert_eq!(sizes, [self.state_mean.len(); 2], "as many normalisation as coordinates");
     }
 }
 
@@ -69,7 +72,7 @@ pub struct RecurrentBaseline<O: Learnable> {
     /// From the last cell to normalised states.
     pub head: Mlp,
     #[module(skip)]
-    scales: BaselineScales,
+    normalisation: BaselineNormalisation,
 }
 
 impl<O: Learnable> RecurrentBaseline<O> {
@@ -77,26 +80,33 @@ impl<O: Learnable> RecurrentBaseline<O> {
     ///
     /// # Panics
     /// If a scale is not positive, or there are not as many as coordinates.
-    pub fn new(observation: O, plan: BaselinePlan, scales: BaselineScales, init: &mut Init) -> Self {
-        scales.check();
-        let state = scales.state_mean.len();
-        let inputs = plan.encoding + scales.action_std.len();
+    pub fn new(
+        observation: O,
+        plan: BaselinePlan,
+        normalisation: BaselineNormalisation,
+        init: &mut Init,
+    ) -> Self {
+        normalisation.check();
+        let state = normalisation.state_mean.len();
+        let inputs = plan.encoding + normalisation.action_std.len();
         let cells = [inputs, plan.units].map(|inputs| Lstm::new(inputs, plan.units, init)).into();
         let head = Mlp::new(plan.units, &[plan.head, plan.head, state], Activation::Linear, init);
-        Self { observation, cells, head, scales }
+        Self { observation, cells, head, normalisation }
     }
 
     /// What the first cell is given beside features, [B, T, A].
     fn beside(&self, actions: &Tensor<3>) -> Tensor<3> {
         let (actions, _) = screened(actions.clone());
-        let units = row(&self.scales.action_std, &actions);
+        let units = row(&self.normalisation.action_std, &actions);
         actions / units
     }
 
     /// States of what is said in units of their standard deviations around their means, [B, T, S].
     fn scaled(&self, normalised: Tensor<3>) -> Tensor<3> {
-        let (mean, std) =
-            (row(&self.scales.state_mean, &normalised), row(&self.scales.state_std, &normalised));
+        let (mean, std) = (
+            row(&self.normalisation.state_mean, &normalised),
+            row(&self.normalisation.state_std, &normalised),
+        );
         normalised * std + mean
     }
 }
@@ -122,6 +132,10 @@ impl<O: Encoder> RecurrentBaseline<O> {
     }
 
     fn error(&self, estimates: Tensor<3>, batch: &Batch<O::Input>, over: LabelMean) -> Tensor<1> {
-        SquaredError { scale: self.scales.step.clone(), over }.of(estimates, &batch.labels, self.scales.space)
+        SquaredError { scale: self.normalisation.step.clone(), over }.of(
+            estimates,
+            &batch.labels,
+            self.normalisation.space,
+        )
     }
 }

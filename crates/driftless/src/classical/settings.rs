@@ -28,7 +28,7 @@ pub struct ClassicalSettings {
     pub heading_noise: f64,
     /// Every number of the odometry is multiplied by N(1, this²) for each particle.
     pub odometry_noise: f64,
-    /// Particles are drawn anew when fewer than this share of them count, from 0 (never) to 1.
+    /// Particles are resampled when fewer than this share of them count, from 0 (never) to 1.
     pub resample_below: f64,
     /// How particles are resampled; systematically without it.
     #[serde(skip_serializing_if = "Option::is_none")]

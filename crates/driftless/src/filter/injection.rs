@@ -58,31 +58,31 @@ impl StepInfo {
     }
 }
 
-/// Puts `newcomers` [B, K, S] behind the N - K particles of `belief` and of its record: the moved
-/// share the mass (N - K) / N by their weights, each newcomer has 1 / N.
+/// Puts `injected particles` [B, K, S] behind the N - K particles of `belief` and of its record: the moved
+/// share the mass (N - K) / N by their weights, each injected particle has 1 / N.
 pub(super) fn join<M: Model>(
     model: &M,
     belief: Belief,
     info: StepInfo,
-    newcomers: Tensor<3>,
+    injected: Tensor<3>,
     now: &Moment<'_, Cues<M>>,
 ) -> (Belief, StepInfo) {
-    let [batch, count, _] = newcomers.dims();
+    let [batch, count, _] = injected.dims();
     let kept = belief.dims()[1];
     let all = (kept + count) as f64;
-    let log_likelihood = model.measurement().log_likelihood(now.cues, now.t, newcomers.clone()); // [B, K]
+    let log_likelihood = model.measurement().log_likelihood(now.cues, now.t, injected.clone()); // [B, K]
     let moved = belief.weights.log() + (kept as f64 / all).ln();
     let weights = Tensor::cat(vec![moved, log_likelihood.full_like(-all.ln()).detach()], 1);
-    let places = Tensor::<1, Int>::arange(kept as i64..(kept + count) as i64, &newcomers.device())
+    let places = Tensor::<1, Int>::arange(kept as i64..(kept + count) as i64, &injected.device())
         .unsqueeze_dim::<2>(0);
     let info = StepInfo {
         ancestors: Tensor::cat(vec![info.ancestors, places.expand([batch, count])], 1),
-        parents: Tensor::cat(vec![info.parents, newcomers.clone()], 1),
+        parents: Tensor::cat(vec![info.parents, injected.clone()], 1),
         proposed: count,
         log_likelihood: Tensor::cat(vec![info.log_likelihood, log_likelihood], 1),
         ..info
     };
-    let states = Tensor::cat(vec![belief.states, newcomers], 1);
+    let states = Tensor::cat(vec![belief.states, injected], 1);
     (Belief { states, weights: LogWeights::from_normalised(weights) }, info)
 }
 

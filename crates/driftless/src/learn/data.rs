@@ -1,4 +1,4 @@
-//! Episodes for teaching: drawn anew or fixed, with all but a few poses removed.
+//! Episodes for training: drawn anew or fixed, with all but a few poses removed.
 
 use crate::error::Result;
 use driftless_world::Dataset;

@@ -1,4 +1,4 @@
-//! Recordings as a method is taught and examined with: of mazes, cropped, or of houses; with an experiment's noise.
+//! Recordings as a method is trained and examined with: of mazes, cropped, or of houses; with an experiment's noise.
 //!
 //! All that an experiment adds to a file is decided here, by the experiment, a seed and a purpose: whoever opens the
 //! same file for the same purpose has the same episodes, on the command line and in a program.
@@ -24,7 +24,7 @@ pub enum Purpose {
     Training = 1,
     /// To choose the best weights with.
     Validation = 2,
-    /// To judge the result.
+    /// To evaluate the result.
     Evaluation = 3,
 }
 
@@ -300,10 +300,10 @@ mod tests {
         assert!(first.actions == redrawn.actions && first.observations != redrawn.observations);
         let reseeded = training(2, 0);
         assert!(first.actions != reseeded.actions && first.observations != reseeded.observations);
-        let judged = [Purpose::Training, Purpose::Validation, Purpose::Evaluation]
+        let evaluated = [Purpose::Training, Purpose::Validation, Purpose::Evaluation]
             .map(|purpose| opened(&path, 1, purpose).get(1).unwrap());
-        assert!(judged[0].actions != judged[1].actions && judged[0].actions != judged[2].actions);
-        assert!(judged[1].actions != judged[2].actions && judged[0].states == judged[1].states);
+        assert!(evaluated[0].actions != evaluated[1].actions && evaluated[0].actions != evaluated[2].actions);
+        assert!(evaluated[1].actions != evaluated[2].actions && evaluated[0].states == evaluated[1].states);
         let Observations::Images(images) = &first.observations else { panic!("images were recorded") };
         assert_eq!((images.height, images.channels, images.len()), (12, 3, 8));
         std::fs::remove_file(path).unwrap();

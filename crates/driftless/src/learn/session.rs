@@ -1,8 +1,8 @@
-//! Teaching from the first epoch to the last, so that it can be cut off anywhere and taken up again.
+//! Training from the first epoch to the last, so that it can be cut off anywhere and taken up again.
 //!
 //! After each epoch a [`Session`] validates, keeps the best weights, and writes down all that is needed
 //! to go on. Every file appears whole or not at all, the checkpoint last: whatever of an epoch was
-//! written before it is written again, with the same bytes, when the epoch is taught again.
+//! written before it is written again, with the same bytes, when the epoch is trained again.
 
 mod checkpoint;
 mod config;
@@ -18,7 +18,7 @@ pub use observer::{Observer, Outcome};
 pub use record::{EpochRecord, Validation};
 pub use trained::{HANDFUL, Trained};
 
-use super::{Detail, EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
+use super::{Detail, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
 use crate::error::{Error, Result};
 use crate::parameters::Named;
 use checkpoint::Checkpoint;
@@ -27,9 +27,9 @@ use driftless_world::trajectory::Trajectory;
 use std::path::Path;
 
 /// Makes a method of its settings, for instance `methods::build`.
-pub type Build<'a> = &'a dyn Fn(&Experiment, &Scales) -> Result<Box<dyn Method>>;
+pub type Build<'a> = &'a dyn Fn(&Experiment, &Normalisation) -> Result<Box<dyn Method>>;
 
-/// What a session teaches and examines with.
+/// What a session trains and examines with.
 pub struct Material {
     /// To learn from.
     pub training: TrainingSet,
@@ -37,18 +37,18 @@ pub struct Material {
     pub validation: Vec<Trajectory>,
 }
 
-/// A method being taught, and the folder that remembers it.
+/// A method being trained, and the folder that remembers it.
 pub struct Session {
     folder: RunFolder,
     config: RunConfig,
-    scales: Scales,
+    normalisation: Normalisation,
     material: Material,
     method: Box<dyn Method>,
     records: Vec<EpochRecord>,
 }
 
 impl Session {
-    /// A new run in a folder that is empty or not there: settings and scales are written, nothing is taught yet. If
+    /// A new run in a folder that is empty or not there: settings and normalisation are written, nothing is trained yet. If
     /// there is no such method, or it cannot learn from these data, no folder is made.
     pub fn begin(
         folder: impl AsRef<Path>,
@@ -58,45 +58,45 @@ impl Session {
     ) -> Result<Self> {
         RunFolder::check_free(&folder)?;
         config.experiment.check()?;
-        let scales = measured(&config, &material)?;
-        let method = built(&config.experiment, &material, &scales, build)?;
+        let normalisation = measured(&config, &material)?;
+        let method = built(&config.experiment, &material, &normalisation, build)?;
         let folder = RunFolder::create(folder)?;
         folder.write_config(&config)?;
-        folder.write_scales(&scales)?;
-        Ok(Self { folder, config, scales, material, method, records: Vec::new() })
+        folder.write_normalisation(&normalisation)?;
+        Ok(Self { folder, config, normalisation, material, method, records: Vec::new() })
     }
 
     /// The run of a folder, as it was after the last epoch that was completed.
     ///
-    /// Errors: settings, scales, log, checkpoint or best weights that are missing or damaged, and settings or
-    /// training data other than those the run was taught with. Of settings, `epochs` and the names of data files may
+    /// Errors: settings, normalisation, log, checkpoint or best weights that are missing or damaged, and settings or
+    /// training data other than those the run was trained with. Of settings, `epochs` and the names of data files may
     /// change.
     pub fn resume(folder: RunFolder, material: Material, build: Build) -> Result<Self> {
         let config = folder.config()?;
         let checkpoint = folder.checkpoint()?;
         folder.check_config(&config, checkpoint.as_ref())?;
-        let scales = measured(&config, &material)?;
-        match folder.scales()? {
-            Some(before) if before != scales && checkpoint.is_some() => {
+        let normalisation = measured(&config, &material)?;
+        match folder.normalisation()? {
+            Some(before) if before != normalisation && checkpoint.is_some() => {
                 let what = "is not of these training data; a run goes on with its own";
-                return Err(folder.wrong("scales.json", what));
+                return Err(folder.wrong("normalisation.json", what));
             }
-            Some(before) if before == scales => {}
-            _ => folder.write_scales(&scales)?,
+            Some(before) if before == normalisation => {}
+            _ => folder.write_normalisation(&normalisation)?,
         }
-        let mut method = built(&config.experiment, &material, &scales, build)?;
+        let mut method = built(&config.experiment, &material, &normalisation, build)?;
         let mut records = Vec::new();
         if let Some(checkpoint) = checkpoint {
             folder.restore(&checkpoint, &mut *method)?;
             records = folder.records(checkpoint.epoch)?;
         }
         folder.write_records(&records)?;
-        let session = Self { folder, config, scales, material, method, records };
+        let session = Self { folder, config, normalisation, material, method, records };
         session.best().map_or(Ok(()), |best| session.folder.check_best(best.epoch))?;
         Ok(session)
     }
 
-    /// Teaches until all epochs are done, the observer wants to stop, or learning fails.
+    /// Trains until all epochs are done, the observer wants to stop, or learning fails.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Outcome> {
         let before = self.records.last().map_or(0.0, |record| record.seconds);
         while self.epochs() < self.config.experiment.epochs {
@@ -164,7 +164,7 @@ impl Session {
         let (particles, seed) = (experiment.validation_particles(), experiment.seed);
         let how = Tracking { particles, seed, detail: Detail::Means };
         let tracks = self.method.track(&self.material.validation, how)?;
-        let evaluation = Evaluation::of(About::default(), self.scales.step_size, &tracks)?;
+        let evaluation = Evaluation::of(About::default(), self.normalisation.step_size, &tracks)?;
         Ok(Some(Validation::of(&evaluation)))
     }
 
@@ -175,7 +175,7 @@ impl Session {
         Some(format!("{} is no longer finite", broken.name))
     }
 
-    /// Writes an epoch down. The checkpoint comes last: an epoch without it is taught again.
+    /// Writes an epoch down. The checkpoint comes last: an epoch without it is trained again.
     fn keep(&mut self, record: EpochRecord) -> Result<()> {
         let (best, failed, epoch) = (record.best, record.diverged.is_some(), record.epoch);
         self.records.push(record);
@@ -197,9 +197,9 @@ impl Session {
     }
 }
 
-/// The scales of what is learned from, whose file an error names.
-fn measured(config: &RunConfig, material: &Material) -> Result<Scales> {
-    Scales::measure(&material.training).map_err(|error| match error {
+/// The normalisation of what is learned from, whose file an error names.
+fn measured(config: &RunConfig, material: &Material) -> Result<Normalisation> {
+    Normalisation::measure(&material.training).map_err(|error| match error {
         Error::File(error) => Error::File(error.in_file(&config.data.train)),
         other => other,
     })
@@ -209,19 +209,21 @@ fn measured(config: &RunConfig, material: &Material) -> Result<Scales> {
 fn built(
     experiment: &Experiment,
     material: &Material,
-    scales: &Scales,
+    normalisation: &Normalisation,
     build: Build,
 ) -> Result<Box<dyn Method>> {
     let (kept, all) = material.training.labels();
     if kept > 0 || experiment.label_fraction == 0.0 {
-        return build(experiment, scales);
+        return build(experiment, normalisation);
     }
     let share = experiment.label_fraction;
-    build(&Experiment { label_fraction: 0.0, ..experiment.clone() }, scales).map_err(|error| match error {
-        Error::Setting { key, problem, .. } if key == "label_fraction" => {
-            Error::setting(key, format!("{share} of {all} poses leaves none known; {problem}"))
+    build(&Experiment { label_fraction: 0.0, ..experiment.clone() }, normalisation).map_err(|error| {
+        match error {
+            Error::Setting { key, problem, .. } if key == "label_fraction" => {
+                Error::setting(key, format!("{share} of {all} poses leaves none known; {problem}"))
+            }
+            other => other,
         }
-        other => other,
     })
 }
 

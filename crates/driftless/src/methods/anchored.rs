@@ -12,15 +12,15 @@ mod online;
 mod paths;
 mod sensor;
 mod store;
-mod teaching;
 mod tracker;
 mod tracks;
+mod training;
 
-pub use teaching::Teaching;
+pub use training::Supervision;
 
 use crate::error::{Error, Result};
-use crate::learn::{Ablation, EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
-use crate::online::UnderWay;
+use crate::learn::{Ablation, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use crate::online::OnlineFilter;
 use crate::ops::FrameEncoder;
 use crate::optimise::{Adam, Optimiser, Rule, Schedule};
 use crate::parameters::{self, Named};
@@ -37,8 +37,8 @@ use driftless_world::trajectory::{Rows, Trajectory};
 use noise::Noise;
 use rayon::prelude::*;
 use sensor::{ImageSensor, Matcher};
-use teaching::UPDATES;
 use tracker::Tracker;
+use training::UPDATES;
 
 /// Adam's first rate, and the share of it that is left in the end.
 const RATE: f64 = 1e-3;
@@ -48,7 +48,7 @@ const ROUND: u64 = 5;
 /// A robot is found when its position is known within so many mean steps; twice as many lose more robots.
 const FOUND: f64 = 1.0;
 /// What scores are multiplied by until it is calibrated.
-const FIRST_TEMPER: f64 = 0.2;
+const FIRST_TEMPERING: f64 = 0.2;
 /// Most particles, as long as the robot is not found: one for so many poses of the map.
 const POSES_FOR_A_PARTICLE: usize = 5;
 /// How far beyond known positions a robot may be, in their extent.
@@ -66,18 +66,18 @@ const ONE_PLACE: f64 = 2.0;
 ///
 /// Trajectories without any known pose are not learned from.
 pub struct AnchoredEm {
-    teaching: Teaching,
+    supervision: Supervision,
     ablation: Vec<Ablation>,
     /// The network's shape; its weights are the values, which the encoder has where kernels want them.
     matcher: Matcher,
     values: Vec<Named>,
     encoder: FrameEncoder,
     optimiser: Optimiser,
-    scales: Scales,
+    normalisation: Normalisation,
     epochs: u64,
     particles: usize,
     seed: u64,
-    temper: f64,
+    tempering: f64,
     noise: Noise,
     /// M poses at each step of each trajectory, as drawn last; empty where there is no label.
     drawn: Vec<Vec<Vec<[f32; 3]>>>,
@@ -89,28 +89,36 @@ pub struct AnchoredEm {
 }
 
 impl AnchoredEm {
-    /// A network with first weights, for data of these scales.
-    pub fn new(experiment: &Experiment, scales: &Scales, teaching: Teaching) -> Result<Self> {
+    /// A network with first weights, for data of these normalisation.
+    pub fn new(
+        experiment: &Experiment,
+        normalisation: &Normalisation,
+        supervision: Supervision,
+    ) -> Result<Self> {
         if experiment.label_fraction <= 0.0 {
             let problem = "must be above 0: learning between labels needs some \
                            (the methods sdpf and sdpf-released need none)";
             return Err(Error::setting("label_fraction", problem));
         }
         let schedule = Schedule::Cosine { updates: experiment.epochs * UPDATES, least: LEAST_RATE };
-        let matcher = sensor::matcher(scales, weights_seed(experiment.seed), &Device::flex());
+        let matcher = sensor::matcher(normalisation, weights_seed(experiment.seed), &Device::flex());
         Ok(Self {
-            teaching,
+            supervision,
             ablation: experiment.ablation.clone(),
             values: parameters::values(&matcher),
             encoder: FrameEncoder::of(&matcher),
             matcher,
             optimiser: Optimiser::new(Rule::Adam(Adam::default()), RATE).with_schedule(schedule),
-            scales: scales.clone(),
+            normalisation: normalisation.clone(),
             epochs: experiment.epochs,
             particles: experiment.particles,
             seed: experiment.seed,
-            temper: if experiment.ablation.contains(&Ablation::Calibration) { 1.0 } else { FIRST_TEMPER },
-            noise: noise::first_noise(scales.step_size),
+            tempering: if experiment.ablation.contains(&Ablation::Calibration) {
+                1.0
+            } else {
+                FIRST_TEMPERING
+            },
+            noise: noise::first_noise(normalisation.step_size),
             drawn: Vec::new(),
             effective_sample_size: 0.0,
             bridges: None,
@@ -123,19 +131,19 @@ impl AnchoredEm {
     }
 
     fn bounds(&self) -> [[f64; 2]; 2] {
-        let (low, high) = (self.scales.low, self.scales.high);
+        let (low, high) = (self.normalisation.low, self.normalisation.high);
         let margin = MARGIN * (0..2).map(|k| high[k] - low[k]).fold(0.0, f64::max).max(1e-6);
         [[low[0] - margin, low[1] - margin], [high[0] + margin, high[1] + margin]]
     }
 
     fn sensor(&self) -> ImageSensor {
-        ImageSensor::new(self.encoder.clone(), &self.scales, self.bounds())
+        ImageSensor::new(self.encoder.clone(), &self.normalisation, self.bounds())
     }
 
     /// How the robot moves, and how exactly.
     fn odometry(&self) -> Odometry {
         let [position, heading, distance, turn] = self.noise;
-        let step = self.scales.step_size;
+        let step = self.normalisation.step_size;
         let rest = [position.max(LEAST_NOISE * step[0]), heading.max(LEAST_NOISE * step[2])];
         Odometry {
             frame: Frame::Reflected,
@@ -143,20 +151,20 @@ impl AnchoredEm {
             share: [distance as f32, turn as f32],
             scale: 0.0,
             heading_noise: HeadingNoise::After,
-            missing: self.scales.missing_motion(),
+            missing: self.normalisation.missing_motion(),
         }
     }
 
     /// The filter of an episode whose random numbers are these.
-    fn tracker(&self, sensor: &ImageSensor, particles: usize, temper: f64, draws: Stream) -> Tracker {
+    fn tracker(&self, sensor: &ImageSensor, particles: usize, tempering: f64, draws: Stream) -> Tracker {
         let looks_first = self.has(Ablation::GlobalStart);
         let most = if looks_first { sensor.map_size() / POSES_FOR_A_PARTICLE } else { 0 };
-        let found = FOUND * self.scales.step_size[0];
+        let found = FOUND * self.normalisation.step_size[0];
         let filter = Filter {
             population: Population { least: particles.max(1), most: particles.max(most).max(1), found },
             tempering: Tempering {
-                near: temper as f32,
-                far: (BETWEEN_PLACES * temper) as f32,
+                near: tempering as f32,
+                far: (BETWEEN_PLACES * tempering) as f32,
                 one_place: ONE_PLACE * found,
             },
             recovery: self.has(Ablation::Recovery).then_some(RECOVERY),
@@ -184,11 +192,11 @@ fn action(rows: &Rows, t: usize) -> [f32; 3] {
 impl Method for AnchoredEm {
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
         self.prepare(epoch, lessons)?;
-        let fresh = teaching::load(lessons, if self.has(Ablation::FreshImages) { epoch } else { 0 })?;
+        let fresh = training::load(lessons, if self.has(Ablation::FreshImages) { epoch } else { 0 })?;
         self.assign(epoch, &fresh)?;
         let mut report = self.update(epoch, &fresh)?;
         report.effective_sample_size =
-            (self.teaching == Teaching::BetweenLabels).then_some(self.effective_sample_size);
+            (self.supervision == Supervision::BetweenLabels).then_some(self.effective_sample_size);
         let due = epoch.is_multiple_of(ROUND) || epoch == self.epochs;
         if due && self.has(Ablation::Calibration) {
             self.calibrate(epoch, &fresh)?;
@@ -202,7 +210,7 @@ impl Method for AnchoredEm {
         episodes.par_iter().enumerate().map(one).collect()
     }
 
-    fn under_way(&self, particles: usize, seed: u64) -> Option<Box<dyn UnderWay>> {
+    fn online_filter(&self, particles: usize, seed: u64) -> Option<Box<dyn OnlineFilter>> {
         Some(Box::new(self.online_tracker(particles, seed)))
     }
 
@@ -230,7 +238,7 @@ mod tests {
     fn first_weights_have_a_stream_of_their_own() {
         let pixels = Pixels::Bytes((0..24 * 24 * 3).map(|k| (k * 37 % 251) as u8).collect());
         let images = Images { height: 24, width: 24, channels: 3, pixels };
-        let scales = Scales {
+        let normalisation = Normalisation {
             pixels: PixelScale::measure([&images]).unwrap(),
             state_mean: [0.0; 3],
             state_std: [1.0; 3],
@@ -251,9 +259,9 @@ mod tests {
                 scaled.len() >= 9 && scaled.iter().zip(&drawn).all(close)
             })
         };
-        let of_seed = sensor::matcher(&scales, experiment.seed, &Device::flex());
+        let of_seed = sensor::matcher(&normalisation, experiment.seed, &Device::flex());
         assert!(shared(&parameters::values(&of_seed)), "the seed itself would share them");
-        let method = AnchoredEm::new(&experiment, &scales, Teaching::BetweenLabels).unwrap();
+        let method = AnchoredEm::new(&experiment, &normalisation, Supervision::BetweenLabels).unwrap();
         assert!(!shared(&method.parameters()));
     }
 }

@@ -8,10 +8,10 @@ use crate::batch::Batch;
 use crate::draws::{DrawSizes, Draws};
 use crate::error::Result;
 use crate::filter::{Filter, Rollout};
-use crate::learn::{EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
+use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
 use crate::model::{Measurement, Model};
 use crate::objective::WeightedSum;
-use crate::online::UnderWay;
+use crate::online::OnlineFilter;
 use crate::parameters::{Named, values, with_values};
 use crate::prior::Prior;
 use burn::tensor::{DType, Device, Tensor};
@@ -26,7 +26,7 @@ pub(super) struct Course<M: Model> {
     pub filter: Filter,
     pub prior: Prior,
     pub objective: WeightedSum<M>,
-    pub scales: Scales,
+    pub normalisation: Normalisation,
 }
 
 impl<M: Model> Course<M>
@@ -55,7 +55,7 @@ where
         seed: u64,
     ) -> Result<(Tensor<1>, Figures)> {
         let device = Device::flex().autodiff();
-        let batch = Batch::of_images(lessons, &self.scales.pixels, &device, DType::F32)?;
+        let batch = Batch::of_images(lessons, &self.normalisation.pixels, &device, DType::F32)?;
         let rollout = self.run(model, &batch, &self.draws(&batch, particles, seed).training());
         let parts = self.objective.parts(model, &rollout, &batch);
         let weighted =
@@ -76,18 +76,18 @@ where
         model: &M,
         episodes: &[Trajectory],
         how: Tracking,
-        by_hand: Option<&dyn ByHand<M>>,
+        fused: Option<&dyn Fused<M>>,
     ) -> Result<Vec<Track>> {
         in_batches(episodes, episodes_at_once(how.particles), |first, lessons, truths| {
             let (particles, seed) = (how.particles, Random::stream(how.seed, first).bits());
-            let record = |(k, truth)| Recorder::new(truth, first + k as u64, how, &self.scales);
+            let record = |(k, truth)| Recorder::new(truth, first + k as u64, how, &self.normalisation);
             let recorders: Vec<Recorder> = truths.into_iter().enumerate().map(record).collect();
-            if let Some(by_hand) = by_hand
-                && let Some(beliefs) = by_hand.beliefs(model, self, lessons, particles, seed)?
+            if let Some(fused) = fused
+                && let Some(beliefs) = fused.beliefs(model, self, lessons, particles, seed)?
             {
                 return Ok(recorders.into_iter().zip(beliefs).map(written).collect());
             }
-            let batch = Batch::of_images(lessons, &self.scales.pixels, &Device::flex(), DType::F32)?;
+            let batch = Batch::of_images(lessons, &self.normalisation.pixels, &Device::flex(), DType::F32)?;
             let rollout = self.run(model, &batch, &self.draws(&batch, particles, seed));
             Ok(recorded(&rollout, recorders))
         })
@@ -127,14 +127,14 @@ fn number(tensor: &Tensor<1>) -> f64 {
 pub(super) type Make<M> = Box<dyn Fn(&Device) -> M + Send>;
 
 /// A loss with its gradients, computed without tensors.
-pub(super) struct LossByHand {
+pub(super) struct FusedLoss {
     pub value: f64,
     pub gradients: Vec<Named>,
     pub figures: Figures,
 }
 
 /// Does without tensors what a [`Course`] does with them, where it can.
-pub(super) trait ByHand<M: Model>: Send {
+pub(super) trait Fused<M: Model>: Send {
     /// [`Course::loss`] of lessons; a seed names everything random.
     fn loss(
         &mut self,
@@ -142,7 +142,7 @@ pub(super) trait ByHand<M: Model>: Send {
         course: &Course<M>,
         lessons: &[Lesson],
         seed: u64,
-    ) -> Result<Option<LossByHand>>;
+    ) -> Result<Option<FusedLoss>>;
 
     /// What a filter of so many particles believes at each step of lessons.
     fn beliefs(
@@ -155,7 +155,13 @@ pub(super) trait ByHand<M: Model>: Send {
     ) -> Result<Option<Vec<Vec<Believed>>>>;
 
     /// A filter for a robot under way.
-    fn under_way(&self, model: &M, course: &Course<M>, particles: usize, seed: u64) -> Box<dyn UnderWay>;
+    fn online_filter(
+        &self,
+        model: &M,
+        course: &Course<M>,
+        particles: usize,
+        seed: u64,
+    ) -> Box<dyn OnlineFilter>;
 }
 
 /// The belief of a step, and the log evidence of what was seen.
@@ -164,30 +170,30 @@ pub(super) struct Believed {
     pub log_evidence: f64,
 }
 
-/// A filter taught by batches of whole trajectories.
+/// A filter trained by batches of whole trajectories.
 pub(super) struct FilterMethod<M: Model> {
     experiment: Experiment,
     course: Course<M>,
     make: Make<M>,
     learner: Learner<M>,
-    by_hand: Option<Box<dyn ByHand<M>>>,
+    fused: Option<Box<dyn Fused<M>>>,
 }
 
 impl<M: Model> FilterMethod<M> {
     pub(super) fn new(experiment: &Experiment, course: Course<M>, make: Make<M>) -> Self {
         let learner = Learner::new(make(&Device::flex().autodiff()));
-        Self { experiment: experiment.clone(), course, make, learner, by_hand: None }
+        Self { experiment: experiment.clone(), course, make, learner, fused: None }
     }
 
-    /// Taught without tensors where that is possible.
-    pub(super) fn by_hand(self, by_hand: Option<Box<dyn ByHand<M>>>) -> Self {
-        Self { by_hand, ..self }
+    /// Trained without tensors where that is possible.
+    pub(super) fn fused(self, fused: Option<Box<dyn Fused<M>>>) -> Self {
+        Self { fused, ..self }
     }
 
     /// What an update is made of, by hand if possible.
-    fn loss_by_hand(&mut self, lessons: &[Lesson], seed: u64) -> Result<Option<LossByHand>> {
-        let Some(by_hand) = &mut self.by_hand else { return Ok(None) };
-        by_hand.loss(self.learner.model(), &self.course, lessons, seed)
+    fn fused_loss(&mut self, lessons: &[Lesson], seed: u64) -> Result<Option<FusedLoss>> {
+        let Some(fused) = &mut self.fused else { return Ok(None) };
+        fused.loss(self.learner.model(), &self.course, lessons, seed)
     }
 }
 
@@ -201,7 +207,7 @@ where
         for (update, numbers) in batches(seed, lessons.len(), self.experiment.batch_size).iter().enumerate() {
             let chosen: Vec<Lesson> = numbers.iter().map(|&number| lessons[number].clone()).collect();
             let (particles, seed) = (self.experiment.particles, update_seed(seed, update));
-            if let Some(found) = self.loss_by_hand(&chosen, seed)? {
+            if let Some(found) = self.fused_loss(&chosen, seed)? {
                 tally.add(&found.figures, &self.learner.step_by(found.value, found.gradients));
                 continue;
             }
@@ -213,12 +219,12 @@ where
 
     fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>> {
         let model = with_values((self.make)(&Device::flex()), &values(self.learner.model()));
-        self.course.track(&model, episodes, tracking, self.by_hand.as_deref())
+        self.course.track(&model, episodes, tracking, self.fused.as_deref())
     }
 
-    fn under_way(&self, particles: usize, seed: u64) -> Option<Box<dyn UnderWay>> {
-        let by_hand = self.by_hand.as_ref()?;
-        Some(by_hand.under_way(self.learner.model(), &self.course, particles, seed))
+    fn online_filter(&self, particles: usize, seed: u64) -> Option<Box<dyn OnlineFilter>> {
+        let fused = self.fused.as_ref()?;
+        Some(fused.online_filter(self.learner.model(), &self.course, particles, seed))
     }
 
     fn parameters(&self) -> Vec<Named> {

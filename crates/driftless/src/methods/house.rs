@@ -1,4 +1,4 @@
-//! Robots in houses never seen before: PF-net's filter, taught by known poses alone or with the paper's
+//! Robots in houses never seen before: PF-net's filter, trained by known poses alone or with the paper's
 //! pseudo-likelihood too.
 //!
 //! The network is Karkus, Hsu & Lee's, on kernels by hand; the filter is theirs, with the paper's noise. Beliefs are
@@ -10,7 +10,7 @@ mod network;
 mod objective;
 mod particles;
 mod recurrent;
-mod teaching;
+mod training;
 #[cfg(test)]
 mod twin;
 mod unlearned;
@@ -20,7 +20,7 @@ mod walk;
 use super::recorder::Recorder;
 use super::updates::{Figures, Tally, epoch_seed, update_seed};
 use crate::error::{Error, Result};
-use crate::learn::{EpochReport, Experiment, HouseSettings, Method, Scales, Tracking, TrainingSet};
+use crate::learn::{EpochReport, Experiment, HouseSettings, Method, Normalisation, Tracking, TrainingSet};
 use crate::optimise::{Optimiser, RmsProp, Rule};
 use crate::parameters::Named;
 use crate::resample::ResamplerSettings;
@@ -37,7 +37,7 @@ pub use unlearned::{Unlearned, UnlearnedMethod};
 
 use network::Network;
 use rayon::prelude::*;
-use teaching::Pool;
+use training::Pool;
 use walk::Walk;
 
 /// What the optimiser's numbers are called among a method's memory.
@@ -62,17 +62,17 @@ pub struct PfnetFilter {
     experiment: Experiment,
     /// The settings as training uses them.
     in_training: HouseSettings,
-    scales: Scales,
+    normalisation: Normalisation,
     network: Network,
     optimiser: Optimiser,
     pool: Pool,
 }
 
 impl PfnetFilter {
-    /// Not taught yet. Fails if there are weights to begin with that do not fit.
-    pub fn new(experiment: &Experiment, scales: &Scales, training: Training) -> Result<Self> {
+    /// Not trained yet. Fails if there are weights to begin with that do not fit.
+    pub fn new(experiment: &Experiment, normalisation: &Normalisation, training: Training) -> Result<Self> {
         let settings = &experiment.house;
-        let [image_channels, _, _] = scales.pixels.shape();
+        let [image_channels, _, _] = normalisation.pixels.shape();
         let plan = PfnetPlan { map_channels: settings.map_mode().channels(), image_channels };
         let mut network = Network::new(plan, &mut Random::stream(experiment.seed, 0));
         if !settings.weights.as_os_str().is_empty() {
@@ -84,8 +84,16 @@ impl PfnetFilter {
         if training == Training::Pfnet {
             (in_training.noise_metres, in_training.noise_degrees) = (0.0, 0.0);
         }
-        let (experiment, scales) = (experiment.clone(), scales.clone());
-        Ok(Self { training, experiment, in_training, scales, network, optimiser, pool: Pool::default() })
+        let (experiment, normalisation) = (experiment.clone(), normalisation.clone());
+        Ok(Self {
+            training,
+            experiment,
+            in_training,
+            normalisation,
+            network,
+            optimiser,
+            pool: Pool::default(),
+        })
     }
 
     fn settings(&self) -> &HouseSettings {
@@ -113,9 +121,9 @@ impl Method for PfnetFilter {
             let walks = lessons.par_iter().map(|lesson| Walk::new(lesson, self.settings()));
             let (walks, seed) = (walks.collect::<Result<Vec<_>>>()?, update_seed(seed, number));
             if self.is_near_labels() {
-                self.teach_near_labels(&walks, seed, &mut tally)?;
+                self.train_near_labels(&walks, seed, &mut tally)?;
             } else {
-                self.teach_along(&walks, seed, &mut tally)?;
+                self.train_along(&walks, seed, &mut tally)?;
             }
         }
         Ok(tally.report())
@@ -127,7 +135,7 @@ impl Method for PfnetFilter {
         let one = |(number, episode): (usize, &Trajectory)| {
             let (lesson, truth) = told(number, episode)?;
             let walk = Walk::new(&lesson, self.settings())?;
-            let mut recorder = Recorder::new(truth, number as u64, how, &self.scales);
+            let mut recorder = Recorder::new(truth, number as u64, how, &self.normalisation);
             filter::follow(
                 &self.network,
                 self.settings(),

@@ -40,7 +40,7 @@ use super::updates::{Figures, Tally, epoch_seed, fixed_lessons, update_seed};
 use crate::batch::{Batch, LabelMean};
 use crate::error::Result;
 use crate::filter::{Filter, Injection};
-use crate::learn::{EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
+use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
 use crate::objective::{KernelDensity, WeightedSum};
 use crate::parameters::{Named, values, with_values};
 use crate::resample::{Resampler, Scheme, Truncate};
@@ -66,7 +66,7 @@ const MOTION_BANDWIDTH: f64 = 0.01;
 /// The method `dpf`.
 pub struct Jonschkowski {
     experiment: Experiment,
-    scales: Scales,
+    normalisation: Normalisation,
     course: Course<Networks>,
     learner: Learner<Networks>,
     /// The stage that the optimiser's memory is of.
@@ -74,19 +74,31 @@ pub struct Jonschkowski {
 }
 
 impl Jonschkowski {
-    /// Not taught yet.
-    pub fn new(experiment: &Experiment, scales: &Scales) -> Result<Self> {
+    /// Not trained yet.
+    pub fn new(experiment: &Experiment, normalisation: &Normalisation) -> Result<Self> {
         let resampler: Box<dyn Resampler> = match &experiment.resampler {
             Some(settings) if !settings.is_scheme() => settings.differentiable(Space::SE2)?,
             Some(settings) => Box::new(Truncate(settings.differentiable(Space::SE2)?)),
             None => Box::new(Truncate(Box::new(Scheme::Systematic))),
         };
         let filter = Filter::new(Space::SE2, resampler).injecting(Injection::new(PROPOSE_RATIO));
-        let objective = WeightedSum(vec![(1.0, Box::new(density(BANDWIDTH, experiment, scales)) as _)]);
+        let objective =
+            WeightedSum(vec![(1.0, Box::new(density(BANDWIDTH, experiment, normalisation)) as _)]);
         // The prior is never drawn from: all first particles are proposed.
-        let course = Course { filter, prior: sdpf::prior(scales), objective, scales: scales.clone() };
-        let learner = Learner::new(networks(experiment.seed, scales, &Device::flex().autodiff()));
-        Ok(Self { experiment: experiment.clone(), scales: scales.clone(), course, learner, stage: None })
+        let course = Course {
+            filter,
+            prior: sdpf::prior(normalisation),
+            objective,
+            normalisation: normalisation.clone(),
+        };
+        let learner = Learner::new(networks(experiment.seed, normalisation, &Device::flex().autodiff()));
+        Ok(Self {
+            experiment: experiment.clone(),
+            normalisation: normalisation.clone(),
+            course,
+            learner,
+            stage: None,
+        })
     }
 
     /// The loss of one update, `[1]`, and its figures; `seed` names everything random.
@@ -115,10 +127,10 @@ impl Jonschkowski {
     /// The loss of a stage that runs no filter.
     fn loss_of_part(&self, stage: Stage, chosen: &[Lesson], seed: u64) -> Result<Tensor<1>> {
         let device = Device::flex().autodiff();
-        let batch = Batch::of_images(chosen, &self.scales.pixels, &device, DType::F32)?;
+        let batch = Batch::of_images(chosen, &self.normalisation.pixels, &device, DType::F32)?;
         let draws = self.course.draws(&batch, self.experiment.particles, seed).training();
         let (model, density) =
-            (self.learner.model(), |bandwidth| density(bandwidth, &self.experiment, &self.scales));
+            (self.learner.model(), |bandwidth| density(bandwidth, &self.experiment, &self.normalisation));
         Ok(match stage {
             Stage::Motion => {
                 losses::motion(model, &batch, draws.steps[1].noise.clone(), &density(MOTION_BANDWIDTH))
@@ -129,9 +141,9 @@ impl Jonschkowski {
     }
 }
 
-fn density(bandwidth: f64, experiment: &Experiment, scales: &Scales) -> KernelDensity {
+fn density(bandwidth: f64, experiment: &Experiment, normalisation: &Normalisation) -> KernelDensity {
     let over = LabelMean::Share(experiment.label_fraction);
-    KernelDensity { scale: scales.step_size.to_vec(), bandwidth, over }
+    KernelDensity { scale: normalisation.step_size.to_vec(), bandwidth, over }
 }
 
 impl Method for Jonschkowski {
@@ -152,7 +164,7 @@ impl Method for Jonschkowski {
     }
 
     fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>> {
-        let fresh = networks(self.experiment.seed, &self.scales, &Device::flex());
+        let fresh = networks(self.experiment.seed, &self.normalisation, &Device::flex());
         self.course.track(&with_values(fresh, &values(self.learner.model())), episodes, tracking, None)
     }
 

@@ -98,7 +98,7 @@ mod tests {
         Learner::new(Dense::new(2, 3, &mut Init::new(seed, &Device::flex().autodiff(), DType::F32)))
     }
 
-    fn taught(learner: &mut Learner<Dense>, times: usize) {
+    fn trained(learner: &mut Learner<Dense>, times: usize) {
         for _ in 0..times {
             let loss = (learner.model().weight.val() - 1.0).square().sum();
             assert!(learner.step(&loss).skipped.is_none());
@@ -108,14 +108,14 @@ mod tests {
     #[test]
     fn taken_up_exactly() {
         let (mut whole, mut half, mut other) = (learner(1), learner(1), learner(2));
-        taught(&mut whole, 5);
-        taught(&mut half, 2);
+        trained(&mut whole, 5);
+        trained(&mut half, 2);
         other.restore(&half.parameters(), Some(&half.memory())).unwrap();
-        taught(&mut other, 3);
+        trained(&mut other, 3);
         assert_eq!(other.parameters(), whole.parameters());
         assert_eq!(other.memory(), whole.memory());
         other.restore(&half.parameters(), None).unwrap();
-        taught(&mut other, 3);
+        trained(&mut other, 3);
         assert_ne!(other.parameters(), whole.parameters(), "the optimiser began anew");
     }
 

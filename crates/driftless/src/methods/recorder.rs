@@ -1,6 +1,6 @@
 //! What a filter believed along an episode, written down beside the truth.
 
-use crate::learn::{Detail, Scales, Tracking};
+use crate::learn::{Detail, Normalisation, Tracking};
 use driftless_core::density::Mixture;
 use driftless_core::{Belief, Stream};
 use driftless_world::evaluation::{Particle, Track};
@@ -11,7 +11,7 @@ const LEAST_WIDTH: f64 = 0.2;
 /// Streams of a tracking seed beyond all numbers of episodes.
 const REGION_DRAWS: u64 = 1 << 40;
 
-/// A [`Track`] in the making: one for each episode, so that all filters are judged alike.
+/// A [`Track`] in the making: one for each episode, so that all filters are evaluated alike.
 pub(super) struct Recorder {
     track: Track,
     sizes: Vec<f64>,
@@ -25,14 +25,14 @@ pub(super) struct Recorder {
 
 impl Recorder {
     /// Nothing written yet of episode `number`, whose true poses are given.
-    pub(super) fn new(truth: Vec<Pose>, number: u64, how: Tracking, scales: &Scales) -> Self {
+    pub(super) fn new(truth: Vec<Pose>, number: u64, how: Tracking, normalisation: &Normalisation) -> Self {
         Self {
             track: Track::new(truth, Vec::new()),
             sizes: Vec::new(),
             densities: (how.detail >= Detail::Densities).then(Default::default),
             evidence: Vec::new(),
             clouds: (how.detail >= Detail::Clouds).then(Vec::new),
-            least_widths: scales.step_size.map(|size| LEAST_WIDTH * size),
+            least_widths: normalisation.step_size.map(|size| LEAST_WIDTH * size),
             draws: Stream::new(how.seed, REGION_DRAWS + number),
         }
     }

@@ -5,10 +5,10 @@
 use super::lstm::LstmMethod;
 use super::sdpf::{self, Variant};
 use super::{
-    AnchoredEm, HouseLstm, Jonschkowski, PfnetFilter, Teaching, Training, Unlearned, UnlearnedMethod,
+    AnchoredEm, HouseLstm, Jonschkowski, PfnetFilter, Supervision, Training, Unlearned, UnlearnedMethod,
 };
 use crate::error::Result;
-use crate::learn::{Experiment, Method, Scales, WorldKind};
+use crate::learn::{Experiment, Method, Normalisation, WorldKind};
 use Learns::{FromAllSteps, FromLabels, Nothing};
 use WorldKind::{House, Maze};
 
@@ -24,7 +24,7 @@ pub enum Learns {
 }
 
 /// Makes a method of its settings, not trained yet.
-pub type BuildMethod = fn(&Experiment, &Scales) -> Result<Box<dyn Method>>;
+pub type BuildMethod = fn(&Experiment, &Normalisation) -> Result<Box<dyn Method>>;
 
 /// A method that experiments can name.
 #[derive(Debug)]
@@ -43,11 +43,11 @@ pub struct Registered {
 #[rustfmt::skip]
 pub const METHODS: &[Registered] = &[
     Registered { id: "driftless", label: "Driftless (label-anchored EM)", learns: FromAllSteps, builds: &[
-        (Maze, |e, s| Ok(Box::new(AnchoredEm::new(e, s, Teaching::BetweenLabels)?)))] },
+        (Maze, |e, s| Ok(Box::new(AnchoredEm::new(e, s, Supervision::BetweenLabels)?)))] },
     Registered { id: "driftless", label: "Driftless (labels carried by odometry)", learns: FromAllSteps, builds: &[
         (House, |e, s| Ok(Box::new(PfnetFilter::new(e, s, Training::Driftless)?)))] },
     Registered { id: "driftless-supervised", label: "Driftless, labels only", learns: FromLabels, builds: &[
-        (Maze, |e, s| Ok(Box::new(AnchoredEm::new(e, s, Teaching::LabelsAlone)?))),
+        (Maze, |e, s| Ok(Box::new(AnchoredEm::new(e, s, Supervision::LabelsAlone)?))),
         (House, |e, s| Ok(Box::new(PfnetFilter::new(e, s, Training::DriftlessSupervised)?)))] },
     Registered { id: "sdpf", label: "SDPF (paper)", learns: FromAllSteps, builds: &[
         (Maze, |e, s| sdpf::build(Variant::Paper, e, s)),

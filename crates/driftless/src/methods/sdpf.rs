@@ -4,7 +4,7 @@ use super::filtering::{Course, FilterMethod};
 use crate::batch::LabelMean;
 use crate::error::Result;
 use crate::filter::Filter;
-use crate::learn::{Experiment, Method, Scales};
+use crate::learn::{Experiment, Method, Normalisation};
 use crate::model::{
     ActionTransformer, ActionTransformerConfig, FeatureMatch, GaussianMotion, GivenOdometry, Model,
     StateSpace,
@@ -20,7 +20,7 @@ use crate::space::Space;
 use burn::tensor::{DType, Device};
 use driftless_world::random::Random;
 
-mod by_hand;
+mod fused;
 mod short;
 
 type Match = FeatureMatch<ImageEncoder, PoseEncoder>;
@@ -56,7 +56,7 @@ pub struct Choices {
     pub learned_motion: bool,
     /// The share of features that dropout keeps.
     pub keep: f64,
-    /// Whether labels teach by the density of particles around them; otherwise by the squared error.
+    /// Whether labels train by the density of particles around them; otherwise by the squared error.
     pub kernel_density: bool,
     /// Weight of the loss at labels.
     pub labels: f64,
@@ -124,10 +124,10 @@ impl Choices {
     fn losses<M: Model>(
         &self,
         experiment: &Experiment,
-        scales: &Scales,
+        normalisation: &Normalisation,
     ) -> Vec<(f64, Box<dyn Objective<M>>)> {
         let mut parts: Vec<(f64, Box<dyn Objective<M>>)> = Vec::new();
-        let scale = scales.step_size.to_vec();
+        let scale = normalisation.step_size.to_vec();
         if self.labels > 0.0 && self.kernel_density {
             let over = LabelMean::Share(experiment.label_fraction);
             parts.push((self.labels, Box::new(KernelDensity { scale, bandwidth: BANDWIDTH, over })));
@@ -135,14 +135,14 @@ impl Choices {
             parts.push((self.labels, Box::new(SquaredError { scale, over: LabelMean::Known })));
         }
         if self.paths > 0.0 {
-            parts.push((self.paths, Box::new(short::ShortToo(self.pseudo_likelihood(scales)))));
+            parts.push((self.paths, Box::new(short::ShortToo(self.pseudo_likelihood(normalisation)))));
         }
         parts
     }
 
     /// Q and its choices.
-    pub fn pseudo_likelihood(&self, scales: &Scales) -> PseudoLikelihood {
-        let prior = prior(scales);
+    pub fn pseudo_likelihood(&self, normalisation: &Normalisation) -> PseudoLikelihood {
+        let prior = prior(normalisation);
         match (self.threshold, &prior) {
             (None, Prior::Uniform { low, high }) => {
                 let volume: f64 = low.iter().zip(high).map(|(low, high)| (high - low).ln()).sum();
@@ -154,29 +154,34 @@ impl Choices {
 
     fn course<M: Model>(
         objective: WeightedSum<M>,
-        scales: &Scales,
+        normalisation: &Normalisation,
         resampler: Box<dyn Resampler>,
     ) -> Course<M> {
         let filter = Filter::new(Space::SE2, resampler);
-        Course { filter, prior: prior(scales), objective, scales: scales.clone() }
+        Course { filter, prior: prior(normalisation), objective, normalisation: normalisation.clone() }
     }
 
-    fn plan(&self, scales: &Scales) -> ConvPlan {
-        ConvPlan { keep: self.keep, ..ConvPlan::released(scales.pixels.shape()) }
+    fn plan(&self, normalisation: &Normalisation) -> ConvPlan {
+        ConvPlan { keep: self.keep, ..ConvPlan::released(normalisation.pixels.shape()) }
     }
 
-    fn measurement(&self, scales: &Scales, init: &mut Init) -> Match {
-        let features = StateFeatures::new(Space::SE2, scales.state_mean.to_vec(), scales.state_std.to_vec());
-        let observation = ImageEncoder::new(self.plan(scales), init);
+    fn measurement(&self, normalisation: &Normalisation, init: &mut Init) -> Match {
+        let features = StateFeatures::new(
+            Space::SE2,
+            normalisation.state_mean.to_vec(),
+            normalisation.state_std.to_vec(),
+        );
+        let observation = ImageEncoder::new(self.plan(normalisation), init);
         FeatureMatch::new(observation, PoseEncoder::new(features, &PoseEncoder::RELEASED, init))
     }
 }
 
 /// Uniform over the box of known poses. A side without extent, as where no pose is known, has ten steps to
 /// either end, so that its density exists.
-pub(super) fn prior(scales: &Scales) -> Prior {
+pub(super) fn prior(normalisation: &Normalisation) -> Prior {
     let extent = |k: usize| {
-        let (low, high, reach) = (scales.low[k], scales.high[k], 10.0 * scales.step_size[k]);
+        let (low, high, reach) =
+            (normalisation.low[k], normalisation.high[k], 10.0 * normalisation.step_size[k]);
         if high > low { (low, high) } else { (low - reach, high + reach) }
     };
     let (low, high) = [0, 1, 2].map(extent).into_iter().unzip();
@@ -187,33 +192,37 @@ fn init(seed: u64, device: &Device) -> Init {
     Init::new(Random::stream(seed, 0).bits(), device, DType::F32)
 }
 
-fn given(choices: Choices, scales: &Scales, init: &mut Init) -> Given {
+fn given(choices: Choices, normalisation: &Normalisation, init: &mut Init) -> Given {
     let transition = GaussianMotion::new(GivenOdometry::default(), PROCESS_NOISE.to_vec(), Space::SE2);
-    StateSpace { transition, measurement: choices.measurement(scales, init) }
+    StateSpace { transition, measurement: choices.measurement(normalisation, init) }
 }
 
-fn learned(choices: Choices, scales: &Scales, init: &mut Init) -> Learned {
+fn learned(choices: Choices, normalisation: &Normalisation, init: &mut Init) -> Learned {
     let config = ActionTransformerConfig {
         hidden: vec![128; 3],
         space: Space::SE2,
-        state_mean: scales.state_mean.to_vec(),
-        state_std: scales.state_std.to_vec(),
-        action_std: scales.action_std.to_vec(),
-        step_size: scales.step_size.to_vec(),
+        state_mean: normalisation.state_mean.to_vec(),
+        state_std: normalisation.state_std.to_vec(),
+        action_std: normalisation.action_std.to_vec(),
+        step_size: normalisation.step_size.to_vec(),
     };
-    let measurement = choices.measurement(scales, init);
+    let measurement = choices.measurement(normalisation, init);
     let transition =
         GaussianMotion::new(ActionTransformer::new(config, init), PROCESS_NOISE.to_vec(), Space::SE2);
     StateSpace { transition, measurement }
 }
 
-/// The filter of an experiment, not taught yet.
-pub(super) fn build(variant: Variant, experiment: &Experiment, scales: &Scales) -> Result<Box<dyn Method>> {
+/// The filter of an experiment, not trained yet.
+pub(super) fn build(
+    variant: Variant,
+    experiment: &Experiment,
+    normalisation: &Normalisation,
+) -> Result<Box<dyn Method>> {
     let choices = Choices::of(variant, experiment);
     let resampler = choices.resampler(experiment.resampler.as_ref())?;
-    let (seed, own) = (experiment.seed, scales.clone());
+    let (seed, own) = (experiment.seed, normalisation.clone());
     if choices.reconstruction > 0.0 {
-        let mut parts = choices.losses(experiment, scales);
+        let mut parts = choices.losses(experiment, normalisation);
         parts.push((choices.reconstruction, Box::new(Reconstruction)));
         let make = move |device: &Device| {
             let mut init = init(seed, device);
@@ -221,17 +230,19 @@ pub(super) fn build(variant: Variant, experiment: &Experiment, scales: &Scales) 
             let decoder = ImageDecoder::new(choices.plan(&own), Activation::Relu, &mut init);
             Autoencoding { model, decoder }
         };
-        let course = Choices::course(WeightedSum(parts), scales, resampler);
-        let by_hand = by_hand::autoencoding(choices, experiment);
-        return Ok(Box::new(FilterMethod::new(experiment, course, Box::new(make)).by_hand(by_hand)));
+        let course = Choices::course(WeightedSum(parts), normalisation, resampler);
+        let fused = fused::autoencoding(choices, experiment);
+        return Ok(Box::new(FilterMethod::new(experiment, course, Box::new(make)).fused(fused)));
     }
     if choices.learned_motion {
         let make = move |device: &Device| learned(choices, &own, &mut init(seed, device));
-        let course = Choices::course(WeightedSum(choices.losses(experiment, scales)), scales, resampler);
+        let course =
+            Choices::course(WeightedSum(choices.losses(experiment, normalisation)), normalisation, resampler);
         return Ok(Box::new(FilterMethod::new(experiment, course, Box::new(make))));
     }
     let make = move |device: &Device| given(choices, &own, &mut init(seed, device));
-    let course = Choices::course(WeightedSum(choices.losses(experiment, scales)), scales, resampler);
-    let by_hand = by_hand::alone(choices, experiment);
-    Ok(Box::new(FilterMethod::new(experiment, course, Box::new(make)).by_hand(by_hand)))
+    let course =
+        Choices::course(WeightedSum(choices.losses(experiment, normalisation)), normalisation, resampler);
+    let fused = fused::alone(choices, experiment);
+    Ok(Box::new(FilterMethod::new(experiment, course, Box::new(make)).fused(fused)))
 }

@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    /// A lost observation is NaN for its own step and sequence, and teaches nothing to anybody.
+    /// A lost observation is NaN for its own step and sequence, and trains nothing to anybody.
     #[test]
     fn lost_observations() {
         let network = network(DType::F64);

@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(numbers(&state.grad(&dead.sum().backward()).unwrap()), [0.0; 4]);
     }
 
-    /// Where features agree to the last bit the likelihood is at its end, and nothing pulls: by tensors and by kernels.
+    /// Where features agree to the last bit the likelihood is at its end, and nothing gradients: by tensors and by kernels.
     #[test]
     fn a_cosine_of_one_has_no_gradient() {
         use driftless_kernels::Cpu;

@@ -28,7 +28,7 @@ pub trait Motion: Learnable {
 /// there is to see, and gradients would overflow.
 pub(crate) const MOST_SIGMAS: f64 = 1e6;
 
-/// How far a density looks away, at most: quotients of it by small scales, and by their squares, are finite
+/// How far a density looks away, at most: quotients of it by small normalisation, and by their squares, are finite
 /// in 32 bits.
 pub(crate) const FARTHEST: f64 = 1e20;
 

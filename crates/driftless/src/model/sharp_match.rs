@@ -8,7 +8,7 @@ use crate::parameters::Init;
 use burn::module::{Module, Param};
 use burn::tensor::{Int, Tensor, TensorData};
 
-/// log l = τ κ cos(e(o), ê(s)): κ = exp(learned) makes the contrast between places; the temper τ, which
+/// log l = τ κ cos(e(o), ê(s)): κ = exp(learned) makes the contrast between places; the tempering τ, which
 /// the contrast cannot know, allows for the likeness of neighbouring frames and is to be calibrated on
 /// whole trajectories.
 ///
@@ -24,7 +24,7 @@ pub struct SharpMatch<O: Learnable, H: Learnable> {
     /// log κ, `[1]`; counted within ± 5.
     pub log_sharpness: Param<Tensor<1>>,
     #[module(skip)]
-    temper: f64,
+    tempering: f64,
 }
 
 const FIRST_SHARPNESS: f64 = 10.0;
@@ -35,16 +35,16 @@ impl<O: Learnable, H: Learnable> SharpMatch<O, H> {
     /// κ = 10 and τ = 1 at first.
     pub fn new(observation: O, state: H, init: &Init) -> Self {
         let log_sharpness = init.constant([1], FIRST_SHARPNESS.ln());
-        Self { observation, state, log_sharpness, temper: 1.0 }
+        Self { observation, state, log_sharpness, tempering: 1.0 }
     }
 
-    /// Another temper τ.
+    /// Another tempering τ.
     ///
     /// # Panics
     /// If it is negative or not finite.
-    pub fn with_temper(self, temper: f64) -> Self {
-        assert!(temper >= 0.0 && temper.is_finite(), "the temper must not be negative: {temper}");
-        Self { temper, ..self }
+    pub fn with_tempering(self, tempering: f64) -> Self {
+        assert!(tempering >= 0.0 && tempering.is_finite(), "the tempering must not be negative: {tempering}");
+        Self { tempering, ..self }
     }
 
     /// κ, `[1]`.
@@ -55,7 +55,7 @@ impl<O: Learnable, H: Learnable> SharpMatch<O, H> {
 
 impl<O: Encoder, H: StateEncoder> SharpMatch<O, H> {
     /// The mean over M observations of log Σ_all exp(score) - log Σ_own exp(score), `[1]`: how hard it is
-    /// to tell an observation's own K poses from those of all others; without temper.
+    /// to tell an observation's own K poses from those of all others; without tempering.
     ///
     /// # Shapes
     /// features of observations [1, M, E], poses [1, M·K, S], those of an observation side by side.
@@ -92,7 +92,7 @@ impl<O: Encoder, H: StateEncoder> Measurement for SharpMatch<O, H> {
     fn log_likelihood(&self, cues: &Tensor<3>, t: usize, states: Tensor<3>) -> Tensor<2> {
         let (seen, lost) = cues.clone().slice_dim(1, t..t + 1).screen(); // [B, 1, E], [B, 1]
         let cosine = (self.places(states) * seen).sum_dim(2).squeeze_dim::<2>(2); // [B, N]
-        let log = cosine * self.sharpness().reshape([1, 1]) * self.temper;
+        let log = cosine * self.sharpness().reshape([1, 1]) * self.tempering;
         let dims = log.dims();
         log.mask_fill(lost.expand(dims), f64::NAN)
     }

@@ -17,7 +17,7 @@ use std::f64::consts::TAU;
 /// As published, N is normalised as in one dimension, which is a constant.
 #[derive(Clone, Debug)]
 pub struct KernelDensity {
-    /// What counts as one in each coordinate, for instance the mean size of a step. S numbers.
+    /// Normalisation statistics in each coordinate, for instance the mean size of a step. S numbers.
     pub scale: Vec<f64>,
     /// σ, in units of the scale: 0.2 in the authors' code.
     pub bandwidth: f64,

@@ -12,7 +12,7 @@ use burn::tensor::Tensor;
 /// A term beyond 1e30 counts as 1e30, without gradient.
 #[derive(Clone, Debug)]
 pub struct SquaredError {
-    /// What counts as one in each coordinate, for instance the mean size of a step. S numbers.
+    /// Normalisation statistics in each coordinate, for instance the mean size of a step. S numbers.
     pub scale: Vec<f64>,
     /// What the sum is divided by.
     pub over: LabelMean,

@@ -29,14 +29,15 @@ impl Matched<'_> {
         };
         let plan = image_plan(measurement.observation.plan());
         let decoder = self.decoder.map_or_else(|| DecoderNet::new(plan, true), |(_, net)| decoder_net(net));
-        Networks { eyes: image_net(&measurement.observation), poses, decoder }
+        Networks { frame_encoder: image_net(&measurement.observation), poses, decoder }
     }
 
     /// Derivatives by all parameters.
     pub(crate) fn named(&self, nets: &Networks, by: &Gradient) -> Vec<Named> {
         let (name, measurement) = self.measurement;
-        let eyes = format!("{name}.observation");
-        let mut all = image_gradients(&eyes, &measurement.observation, &nets.eyes, &by.eyes);
+        let frame_encoder = format!("{name}.observation");
+        let mut all =
+            image_gradients(&frame_encoder, &measurement.observation, &nets.frame_encoder, &by.frame_encoder);
         for (number, (layer, by)) in nets.poses.layers.layers().iter().zip(&by.poses).enumerate() {
             all.extend(layer_gradient(&format!("{name}.state.mlp.layers.{number}"), layer.shape(), by));
         }

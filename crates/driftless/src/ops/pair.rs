@@ -8,7 +8,7 @@ use crate::nets::{Activation, ImageEncoder, PlaceEncoder, Projected, Waves};
 use crate::parameters::{self, Named};
 use driftless_core::Particles;
 use driftless_kernels::Cpu;
-use driftless_kernels::contrast::{Atlas, Examples, Pair, PairGradient, SightMemory, Workshop};
+use driftless_kernels::contrast::{Atlas, Examples, Pair, PairGradient, PairMemory, Workspace};
 
 type Matcher = SharpMatch<Projected<ImageEncoder>, PlaceEncoder>;
 
@@ -26,7 +26,7 @@ pub(crate) struct FrameEncoder {
 /// Memory that is used again from one image to the next.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EncoderWorkspace {
-    memory: SightMemory,
+    memory: PairMemory,
     turned: [Vec<f32>; 7],
     rows: Vec<f32>,
 }
@@ -35,7 +35,7 @@ impl FrameEncoder {
     /// With the weights that the module has.
     pub(crate) fn of(matcher: &Matcher) -> Self {
         let pair = Pair {
-            eyes: image_net(&matcher.observation.inner),
+            frame_encoder: image_net(&matcher.observation.inner),
             last: layer(&matcher.observation.last, Activation::Linear),
             places: chain(&matcher.state.mlp),
             sharpness: 1.0,
@@ -57,14 +57,14 @@ impl FrameEncoder {
             found.unwrap_or_else(|| panic!("{name} is there")).values.iter().map(|&x| x as f32).collect()
         };
         let both = |name: String| [find(&format!("{name}.weight")), find(&format!("{name}.bias"))];
-        let Pair { eyes, last, places, sharpness } = &mut self.pair;
-        for number in 0..eyes.convs() {
+        let Pair { frame_encoder, last, places, sharpness } = &mut self.pair;
+        for number in 0..frame_encoder.convs() {
             let [weight, bias] = both(format!("observation.inner.convs.{number}"));
-            eyes.set_conv(number, &weight, &bias);
+            frame_encoder.set_conv(number, &weight, &bias);
         }
         let [weight, bias] = both("observation.inner.dense".to_owned());
         let outputs = bias.len();
-        eyes.set_dense(|input, output| weight[input * outputs + output], &bias);
+        frame_encoder.set_dense(|input, output| weight[input * outputs + output], &bias);
         let layers = places.layers_mut().iter_mut().enumerate();
         let layers = layers.map(|(number, layer)| (format!("state.mlp.layers.{number}"), layer));
         for (name, layer) in layers.chain([("observation.last".to_owned(), last)]) {
@@ -85,13 +85,13 @@ impl FrameEncoder {
         images: &[f32],
         poses: &Particles,
         phase: Phase,
-        shop: &mut Workshop,
+        workspace: &mut Workspace,
     ) -> (f64, Vec<Named>) {
-        let count = images.len() / self.pair.eyes.pixels();
-        let masks = phase.masks(count, self.pair.eyes.mask(), self.keep);
+        let count = images.len() / self.pair.frame_encoder.pixels();
+        let masks = phase.masks(count, self.pair.frame_encoder.mask(), self.keep);
         let places = self.rows(poses);
         let examples = Examples { images, masks: masks.as_deref(), places: &places };
-        let (loss, gradient) = self.pair.contrast(self.cpu, &examples, shop);
+        let (loss, gradient) = self.pair.contrast(self.cpu, &examples, workspace);
         (loss, self.named(matcher, &gradient))
     }
 
@@ -142,8 +142,12 @@ impl FrameEncoder {
 
     /// Derivatives by all parameters, in the order of the fields.
     fn named(&self, matcher: &Matcher, by: &PairGradient) -> Vec<Named> {
-        let mut all =
-            image_gradients("observation.inner", &matcher.observation.inner, &self.pair.eyes, &by.eyes);
+        let mut all = image_gradients(
+            "observation.inner",
+            &matcher.observation.inner,
+            &self.pair.frame_encoder,
+            &by.frame_encoder,
+        );
         all.extend(layer_gradient("observation.last", self.pair.last.shape(), &by.last));
         for (number, (layer, by)) in self.pair.places.layers().iter().zip(&by.places).enumerate() {
             all.extend(layer_gradient(&format!("state.mlp.layers.{number}"), layer.shape(), by));

@@ -11,7 +11,7 @@ use driftless_kernels::recurrent::{self, Estimator, EstimatorGradient};
 /// Its weights where the kernels want them.
 pub(crate) fn estimator(of: &RecurrentBaseline<ImageEncoder>) -> Estimator {
     let cells = of.cells.iter().map(kernel).collect();
-    Estimator { eyes: image_net(&of.observation), cells, head: chain(&of.head) }
+    Estimator { frame_encoder: image_net(&of.observation), cells, head: chain(&of.head) }
 }
 
 fn kernel(lstm: &Lstm) -> recurrent::Lstm {
@@ -26,7 +26,7 @@ pub(crate) fn estimator_gradients(
     net: &Estimator,
     by: &EstimatorGradient,
 ) -> Vec<Named> {
-    let mut all = image_gradients("observation", &of.observation, &net.eyes, &by.eyes);
+    let mut all = image_gradients("observation", &of.observation, &net.frame_encoder, &by.frame_encoder);
     for (number, (cell, by)) in net.cells.iter().zip(&by.cells).enumerate() {
         let (name, [weight, bias]) = (format!("cells.{number}.gates"), cell.gradient(by));
         let shape = [cell.inputs() + cell.units(), 4 * cell.units()];

@@ -91,7 +91,7 @@ pub struct Posterior {
     /// Whether the search ended at a maximum. If not, the path is the best one found.
     pub converged: bool,
     /// log p(labels | actions), nothing being known of the first state but its prior, and all states in
-    /// between integrated out (linearised: Laplace's approximation). What a noise is to be judged by.
+    /// between integrated out (linearised: Laplace's approximation). What a noise is to be evaluated by.
     pub log_evidence: f64,
     exact: Vec<bool>,
     system: Tridiagonal,

@@ -93,24 +93,30 @@ fn another_models_file_is_refused() {
     let folder = Folder::new("another");
     let file = folder.0.join("a.safetensors");
     let right = values(&net(1, DType::F32));
-    let judged = |tensors: &[Named]| {
+    let evaluated = |tensors: &[Named]| {
         write(&file, "weights", tensors).unwrap();
         let error = load(&file, net(2, DType::F32)).unwrap_err().to_string();
         error.replace(&file.display().to_string(), "FILE")
     };
-    assert_eq!(judged(&right[1..]), "FILE: tensor layers.0.weight: is missing; the file is of another model");
+    assert_eq!(
+        evaluated(&right[1..]),
+        "FILE: tensor layers.0.weight: is missing; the file is of another model"
+    );
     let mut wrong = right.clone();
     wrong.push(Named { name: "more".to_owned(), ..right[1].clone() });
-    assert_eq!(judged(&wrong), "FILE: tensor more: is no parameter of the model; the file is of another one");
+    assert_eq!(
+        evaluated(&wrong),
+        "FILE: tensor more: is no parameter of the model; the file is of another one"
+    );
     let mut wrong = right.clone();
     wrong[0].shape = vec![3, 2];
     let message =
         "has the shape [3, 2], but the model wants [2, 3]; build the model as it was when it was saved";
-    assert_eq!(judged(&wrong), format!("FILE: tensor layers.0.weight: {message}"));
+    assert_eq!(evaluated(&wrong), format!("FILE: tensor layers.0.weight: {message}"));
     let mut wrong = right.clone();
     wrong[0].precision = DType::F64;
     let message = "is F64, but the model is F32; build it in that precision";
-    assert_eq!(judged(&wrong), format!("FILE: tensor layers.0.weight: {message}"));
+    assert_eq!(evaluated(&wrong), format!("FILE: tensor layers.0.weight: {message}"));
     write(&file, "optimiser", &right).unwrap();
     let error = load(&file, net(2, DType::F32)).unwrap_err().to_string();
     assert!(error.ends_with("holds \"optimiser\", but \"weights\" is wanted; name another file"), "{error}");

@@ -1,15 +1,15 @@
 //! The baseline: gradients, sizes and losses.
 
 use crate::common::numbers;
-use crate::differences::{TRAINING, batch, check, count, eyes, init, stirred};
+use crate::differences::{TRAINING, batch, check, count, frame_encoder, init, stirred};
 use burn::tensor::{DType, Device};
-use driftless::baseline::{BaselinePlan, BaselineScales, RecurrentBaseline};
+use driftless::baseline::{BaselineNormalisation, BaselinePlan, RecurrentBaseline};
 use driftless::nets::{ConvPlan, ImageEncoder};
 use driftless::parameters::{Init, Named, values, with_values};
 use driftless::{LabelMean, Phase, Space};
 
-fn scales() -> BaselineScales {
-    BaselineScales {
+fn normalisation() -> BaselineNormalisation {
+    BaselineNormalisation {
         space: Space::SE2,
         action_std: vec![0.5, 0.5, 0.2],
         state_mean: vec![1.0, 2.0, 0.0],
@@ -20,7 +20,7 @@ fn scales() -> BaselineScales {
 
 fn baseline() -> RecurrentBaseline<ImageEncoder> {
     let plan = BaselinePlan { encoding: 5, units: 6, head: 6 };
-    stirred(RecurrentBaseline::new(eyes(), plan, scales(), &mut init(18)), 19)
+    stirred(RecurrentBaseline::new(frame_encoder(), plan, normalisation(), &mut init(18)), 19)
 }
 
 #[test]
@@ -67,6 +67,6 @@ fn a_silent_head_says_the_mean() {
 fn parameters_of_the_released_baseline() {
     let mut init = Init::new(1, &Device::flex(), DType::F32);
     let encoder = ImageEncoder::new(ConvPlan::released([3, 24, 24]), &mut init);
-    let net = RecurrentBaseline::new(encoder, BaselinePlan::RELEASED, scales(), &mut init);
+    let net = RecurrentBaseline::new(encoder, BaselinePlan::RELEASED, normalisation(), &mut init);
     assert_eq!(count(&net), 97_440 + 1_318_912 + 2_099_200 + 197_891);
 }

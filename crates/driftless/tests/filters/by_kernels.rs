@@ -4,7 +4,7 @@ use crate::common::numbers;
 use crate::differences::TRAINING;
 use crate::recurrent::{ROUNDING, assert_near, batch, exact, net};
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use driftless::baseline::KernelRoom;
+use driftless::baseline::KernelWorkspace;
 use driftless::optimise::{Adam, Optimiser, Rule, Skipped};
 use driftless::parameters::{Named, gradients, values, with_values};
 use driftless::{LabelMean, Phase};
@@ -14,7 +14,7 @@ use driftless_world::random::Random;
 ///
 /// [`ROUNDING`] is for 5 steps of 7 units; the longest way of a number grows with both. Where ReLUs close a network, a
 /// gradient may be anything down to 0: what counts is then the largest of all.
-fn compare([size, steps, units]: [usize; 3], phase: Phase, room: &mut KernelRoom) {
+fn compare([size, steps, units]: [usize; 3], phase: Phase, room: &mut KernelWorkspace) {
     let case = format!("{size} {steps} {units} {phase:?}");
     let net = net(units, DType::F32);
     let exact = exact(&net, units);
@@ -44,7 +44,7 @@ fn compare([size, steps, units]: [usize; 3], phase: Phase, room: &mut KernelRoom
 /// One of everything, whole lines and parts of units, and sizes without a pattern.
 #[test]
 fn against_automatic_differentiation() {
-    let mut room = KernelRoom::default();
+    let mut room = KernelWorkspace::default();
     compare([1, 1, 1], Phase::Evaluation, &mut room);
     compare([3, 5, 7], TRAINING, &mut room);
     compare([3, 1, 70], TRAINING, &mut room);
@@ -61,7 +61,7 @@ fn against_automatic_differentiation() {
 /// What kernels cannot do is told, so that tensors do it.
 #[test]
 fn what_is_left_to_tensors() {
-    let mut room = KernelRoom::default();
+    let mut room = KernelWorkspace::default();
     let mut learn = |precision, batch: &_| {
         let net = net(7, precision);
         net.loss_by_kernels(batch, LabelMean::Known, TRAINING, &mut room).is_some()
@@ -87,7 +87,8 @@ fn lost_actions_are_screened() {
     actions[4] = f32::NAN;
     let data = TensorData::new(actions, batch.actions.dims());
     batch.actions = Tensor::from_data(data, (&Device::flex().autodiff(), DType::F32));
-    let found = net.loss_by_kernels(&batch, LabelMean::Known, TRAINING, &mut KernelRoom::default()).unwrap();
+    let found =
+        net.loss_by_kernels(&batch, LabelMean::Known, TRAINING, &mut KernelWorkspace::default()).unwrap();
     let expected = net.loss(&batch, LabelMean::Known, TRAINING);
     assert_near(&[found.0], &numbers(&expected), "lost action");
 }
@@ -98,7 +99,7 @@ fn the_same_bits_on_any_number_of_threads() {
     let (net, batch) = (net(70, DType::F32), batch(11, 4, DType::F32));
     let learned = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let mut room = KernelRoom::default();
+        let mut room = KernelWorkspace::default();
         pool.install(|| net.loss_by_kernels(&batch, LabelMean::Known, TRAINING, &mut room).unwrap())
     };
     let one = learned(1);
@@ -114,7 +115,7 @@ fn what_is_not_finite_is_skipped() {
         let found = parameters.iter_mut().find(|parameter| parameter.name == spoilt);
         found.unwrap_or_else(|| panic!("no {spoilt}")).values[0] = f64::NAN;
         let net = with_values(net.clone(), &parameters);
-        let mut room = KernelRoom::default();
+        let mut room = KernelWorkspace::default();
         let loss = net.loss_by_kernels(&batch, LabelMean::Known, TRAINING, &mut room);
         let (loss, by) = loss.expect("weights are not asked");
         let mut optimiser = Optimiser::new(Rule::Adam(Adam::default()), 1e-3);

@@ -74,7 +74,7 @@ pub fn plan() -> ConvPlan {
 }
 
 /// The encoder so planned.
-pub fn eyes() -> ImageEncoder {
+pub fn frame_encoder() -> ImageEncoder {
     stirred(ImageEncoder::new(plan(), &mut init(1)), 2)
 }
 

@@ -109,7 +109,7 @@ fn given_odometry_by_pose_and_action() {
 /// At its own samples log g is the density of the noise, whatever the parameters: no gradient. With
 /// the samples held, it is the score, which differences confirm.
 #[test]
-fn the_density_of_own_samples_teaches_nothing_unless_held() {
+fn the_density_of_own_samples_trains_nothing_unless_held() {
     let mut random = Random::new(2);
     let weights: Vec<f64> = (0..TinyModel::PARAMETERS).map(|_| 0.6 * random.normal()).collect();
     let draws = draws(3, 1, 5);

@@ -1,9 +1,9 @@
 //! An action that is not finite counts as none, in filters, objectives and baselines alike.
 
 use crate::common::{Problem, Runs, f64s, filter, numbers};
-use crate::differences::{eyes, init, noise, stirred};
+use crate::differences::{frame_encoder, init, noise, stirred};
 use burn::tensor::{Device, Tensor};
-use driftless::baseline::{BaselinePlan, BaselineScales, RecurrentBaseline};
+use driftless::baseline::{BaselineNormalisation, BaselinePlan, RecurrentBaseline};
 use driftless::objective::PseudoLikelihood;
 use driftless::resample::Scheme;
 use driftless::{Batch, Labels, Objective, Phase, Prior, Space};
@@ -43,7 +43,7 @@ fn a_lost_action_is_none_and_is_reported() {
 
 #[test]
 fn baselines_pass_over_what_is_lost() {
-    let scales = BaselineScales {
+    let normalisation = BaselineNormalisation {
         space: Space::SE2,
         action_std: vec![0.5; 3],
         state_mean: vec![0.0; 3],
@@ -51,7 +51,7 @@ fn baselines_pass_over_what_is_lost() {
         step: vec![1.0; 3],
     };
     let plan = BaselinePlan { encoding: 5, units: 4, head: 4 };
-    let net = stirred(RecurrentBaseline::new(eyes(), plan, scales, &mut init(1)), 2);
+    let net = stirred(RecurrentBaseline::new(frame_encoder(), plan, normalisation, &mut init(1)), 2);
     let said = |action: f64, pixel: f64| {
         let part = |value: f64, t: usize, shape: Tensor<5>| {
             Tensor::cat(

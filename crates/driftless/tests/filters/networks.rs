@@ -2,7 +2,7 @@
 
 use crate::common;
 use crate::common::numbers;
-use crate::differences::{TRAINING, batch, check, count, eyes, init, noise, plan, stirred};
+use crate::differences::{TRAINING, batch, check, count, frame_encoder, init, noise, plan, stirred};
 use burn::module::Module;
 use burn::tensor::{DType, Device, Tensor};
 use driftless::model::{
@@ -25,7 +25,9 @@ fn place() -> StateFeatures {
 fn encoders_and_decoder() {
     let (images, target) = (noise([2, 2, 2, 5, 6], 4), noise([2, 2, 5], 5));
     for phase in [Phase::Evaluation, TRAINING] {
-        check("image encoder", &eyes(), |net| (net.encode(images.clone(), phase) * target.clone()).sum());
+        check("image encoder", &frame_encoder(), |net| {
+            (net.encode(images.clone(), phase) * target.clone()).sum()
+        });
     }
     for last in [Activation::Relu, Activation::Linear] {
         let decoder = stirred(ImageDecoder::new(plan(), last, &mut init(6)), 7);
@@ -39,7 +41,7 @@ fn encoders_and_decoder() {
 #[test]
 fn likelihood_network() {
     let widths = LikelihoodWidths { encoding: 5, hidden: 6 };
-    let network = stirred(LikelihoodNetwork::new(eyes(), widths, place(), &mut init(12)), 13);
+    let network = stirred(LikelihoodNetwork::new(frame_encoder(), widths, place(), &mut init(12)), 13);
     let (images, states) = (noise([2, 2, 2, 5, 6], 14), noise([2, 3, 3], 15));
     check("likelihood network", &network, |net| {
         let cues = net.encode(&images, TRAINING);
@@ -54,7 +56,7 @@ fn autoencoder() -> Autoencoding<Maze, ImageDecoder> {
     let transition = GaussianMotion::new(GivenOdometry::default(), vec![0.3, 0.3, 0.2], Space::SE2);
     let state = PoseEncoder::new(place(), &[6, 5], &mut init(21));
     let decoder = ImageDecoder::new(plan(), Activation::Linear, &mut init(22));
-    let measurement = FeatureMatch::new(eyes(), state);
+    let measurement = FeatureMatch::new(frame_encoder(), state);
     Autoencoding { model: StateSpace { transition, measurement }, decoder: stirred(decoder, 23) }
 }
 
@@ -127,7 +129,7 @@ fn lost_images_are_not_reconstructed() {
     assert!(!found.is_empty() && found.iter().flat_map(|g| &g.values).all(|g| g.is_finite()));
 }
 
-/// The parameters that reconstruction teaches.
+/// The parameters that reconstruction trains.
 #[derive(Module, Debug)]
 struct Halves {
     encoder: ImageEncoder,

@@ -2,7 +2,7 @@
 
 use crate::differences::{plan, stirred};
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use driftless::baseline::{BaselinePlan, BaselineScales, RecurrentBaseline};
+use driftless::baseline::{BaselineNormalisation, BaselinePlan, RecurrentBaseline};
 use driftless::nets::ImageEncoder;
 use driftless::parameters::{Init, values, with_values};
 use driftless::{Batch, Labels, Space};
@@ -13,7 +13,7 @@ pub type Net = RecurrentBaseline<ImageEncoder>;
 
 /// A network of 6 units in each layer of its head.
 pub fn net(units: usize, precision: DType) -> Net {
-    let scales = BaselineScales {
+    let normalisation = BaselineNormalisation {
         space: Space::SE2,
         action_std: vec![0.5, 0.5, 0.2],
         state_mean: vec![1.0, 2.0, 0.0],
@@ -23,7 +23,7 @@ pub fn net(units: usize, precision: DType) -> Net {
     let mut init = Init::new(18, &Device::flex().autodiff(), precision);
     let encoder = ImageEncoder::new(plan(), &mut init);
     let plan = BaselinePlan { encoding: 5, units, head: 6 };
-    stirred(RecurrentBaseline::new(encoder, plan, scales, &mut init), 19)
+    stirred(RecurrentBaseline::new(encoder, plan, normalisation, &mut init), 19)
 }
 
 /// The same numbers, which 32 bits hold, with 64 bits.

@@ -1,7 +1,7 @@
 //! The sharp measurement: likelihood and contrast by hand, gradients by differences.
 
 use crate::common::{f64s, numbers};
-use crate::differences::{check, eyes, init, noise, stirred};
+use crate::differences::{check, frame_encoder, init, noise, stirred};
 use burn::module::Module;
 use burn::tensor::Tensor;
 use driftless::Phase;
@@ -41,7 +41,7 @@ fn contrast_by_hand() {
 /// log l = τ κ cos; an image that is not finite says NaN, which a filter takes as nothing.
 #[test]
 fn likelihood_by_hand() {
-    let matcher = SharpMatch::new(AsItIs {}, AsItIs {}, &init(1)).with_temper(0.3);
+    let matcher = SharpMatch::new(AsItIs {}, AsItIs {}, &init(1)).with_tempering(0.3);
     let cues = matcher.encode(&f64s([[[3.0, 4.0], [f64::NAN, 1.0]]]), Phase::Evaluation);
     let states = f64s::<3>([[[1.0, 0.0], [0.0, -2.0]]]);
     let found = numbers(&matcher.log_likelihood(&cues, 0, states.clone()));
@@ -51,9 +51,9 @@ fn likelihood_by_hand() {
 
 #[test]
 fn gradients_are_differences() {
-    let eyes: Projected<ImageEncoder> = Projected::new(eyes(), 5, 4, &mut init(2));
+    let frame_encoder: Projected<ImageEncoder> = Projected::new(frame_encoder(), 5, 4, &mut init(2));
     let places = PlaceEncoder::new(Waves::new([0.0, 0.0], 3.0, 2), &[6, 4], &mut init(3));
-    let matcher = stirred(SharpMatch::new(eyes, places, &init(4)), 5);
+    let matcher = stirred(SharpMatch::new(frame_encoder, places, &init(4)), 5);
     let (images, poses) = (noise([1, 3, 2, 5, 6], 6), noise([1, 6, 3], 7));
     check("contrast", &matcher, |matcher| {
         let seen = matcher.observation.encode(images.clone(), Phase::Training { seed: 3 });

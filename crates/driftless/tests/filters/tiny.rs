@@ -22,11 +22,11 @@ impl Motion for TinyMotion {
 
 /// tanh(o A) for images of four pixels.
 #[derive(Module, Debug)]
-pub struct TinyEyes {
+pub struct TinyFrameEncoder {
     weights: Tensor<3>,
 }
 
-impl Encoder for TinyEyes {
+impl Encoder for TinyFrameEncoder {
     type Input = Tensor<5>;
 
     fn encode(&self, images: Tensor<5>, _: Phase) -> Tensor<3> {
@@ -49,7 +49,7 @@ impl StateEncoder for TinyPlace {
 }
 
 /// The whole model.
-pub struct TinyModel(pub StateSpace<GaussianMotion<TinyMotion>, FeatureMatch<TinyEyes, TinyPlace>>);
+pub struct TinyModel(pub StateSpace<GaussianMotion<TinyMotion>, FeatureMatch<TinyFrameEncoder, TinyPlace>>);
 
 impl TinyModel {
     /// Weights in all.
@@ -61,11 +61,11 @@ impl TinyModel {
             theta.clone().slice_dim(0, from..from + rows * columns).reshape([1, rows, columns])
         };
         let motion = TinyMotion { hidden: part(0, 6, 4), out: part(24, 4, 3) };
-        let eyes = TinyEyes { weights: part(36, 4, 3) };
+        let frame_encoder = TinyFrameEncoder { weights: part(36, 4, 3) };
         let place = TinyPlace { weights: part(48, 4, 3) };
         Self(StateSpace {
             transition: GaussianMotion::new(motion, vec![0.3, 0.3, 0.2], Space::SE2),
-            measurement: FeatureMatch::new(eyes, place).with_epsilon(1e-2),
+            measurement: FeatureMatch::new(frame_encoder, place).with_epsilon(1e-2),
         })
     }
 

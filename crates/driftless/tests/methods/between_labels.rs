@@ -1,7 +1,7 @@
 //! Learning between labels in a small maze: it helps, it can be repeated, and it can be taken up again.
 
-use driftless::learn::{Ablation, Detail, Experiment, Method, Scales, Tracking, TrainingSet};
-use driftless::methods::{AnchoredEm, Teaching};
+use driftless::learn::{Ablation, Detail, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use driftless::methods::{AnchoredEm, Supervision};
 use driftless_world::evaluation::Track;
 use driftless_world::labels::LabelBudget;
 use driftless_world::maze::{Layout, MazeWorld};
@@ -31,17 +31,17 @@ fn rmse(tracks: &[Track]) -> f64 {
 #[test]
 fn learning_between_labels_helps_and_can_be_taken_up() {
     let world = MazeWorld::new(Layout::built_in("maze1").unwrap(), 16, 16);
-    let (taught, unseen) = (episodes(&world, 1, 24), episodes(&world, 2, 8));
+    let (trained, unseen) = (episodes(&world, 1, 24), episodes(&world, 2, 8));
     let experiment = Experiment { epochs: 3, label_fraction: 0.2, trajectories: 24, ..Experiment::default() };
     let budget = LabelBudget::new(experiment.label_fraction, 1).unwrap();
-    let lessons = TrainingSet::new(Box::new(taught), 0..24, budget).unwrap();
-    let scales = Scales::measure(&lessons).unwrap();
+    let lessons = TrainingSet::new(Box::new(trained), 0..24, budget).unwrap();
+    let normalisation = Normalisation::measure(&lessons).unwrap();
     let how = Tracking { particles: 200, seed: 4, detail: Detail::Clouds };
-    let mut method = AnchoredEm::new(&experiment, &scales, Teaching::BetweenLabels).unwrap();
+    let mut method = AnchoredEm::new(&experiment, &normalisation, Supervision::BetweenLabels).unwrap();
     let before = rmse(&method.track(&unseen, how).unwrap());
     method.train(1, &lessons).unwrap();
     method.train(2, &lessons).unwrap();
-    let mut copy = AnchoredEm::new(&experiment, &scales, Teaching::BetweenLabels).unwrap();
+    let mut copy = AnchoredEm::new(&experiment, &normalisation, Supervision::BetweenLabels).unwrap();
     copy.restore(&method.parameters(), Some(&method.memory())).unwrap();
     let report = method.train(3, &lessons).unwrap();
     assert_eq!(report, copy.train(3, &lessons).unwrap());
@@ -59,35 +59,35 @@ fn labels_are_needed() {
     let world = MazeWorld::new(Layout::built_in("maze1").unwrap(), 16, 16);
     let budget = LabelBudget::new(0.5, 1).unwrap();
     let lessons = TrainingSet::new(Box::new(episodes(&world, 1, 2)), 0..2, budget).unwrap();
-    let scales = Scales::measure(&lessons).unwrap();
+    let normalisation = Normalisation::measure(&lessons).unwrap();
     let none = AnchoredEm::new(
         &Experiment { label_fraction: 0.0, ..Experiment::default() },
-        &scales,
-        Teaching::LabelsAlone,
+        &normalisation,
+        Supervision::LabelsAlone,
     );
     assert!(none.map(|_| ()).unwrap_err().to_string().contains("label_fraction: must be above 0"));
 }
 
 /// A method for lessons of a few short episodes, before its first epoch.
-fn small(share: f64, teaching: Teaching, ablation: &[Ablation]) -> (AnchoredEm, TrainingSet) {
+fn small(share: f64, supervision: Supervision, ablation: &[Ablation]) -> (AnchoredEm, TrainingSet) {
     let world = MazeWorld::new(Layout::built_in("maze1").unwrap(), 8, 8);
     let budget = LabelBudget::new(share, 1).unwrap();
     let lessons = TrainingSet::new(Box::new(episodes(&world, 1, 4)), 0..4, budget).unwrap();
-    let scales = Scales::measure(&lessons).unwrap();
+    let normalisation = Normalisation::measure(&lessons).unwrap();
     let ablation = ablation.to_vec();
     let experiment =
         Experiment { epochs: 2, label_fraction: share, particles: 50, ablation, ..Experiment::default() };
-    (AnchoredEm::new(&experiment, &scales, teaching).unwrap(), lessons)
+    (AnchoredEm::new(&experiment, &normalisation, supervision).unwrap(), lessons)
 }
 
 /// The supervised twin goes on exactly, without any drawn path in its memory.
 #[test]
 fn the_twin_learns_from_known_poses_alone() {
-    let (mut twin, lessons) = small(0.3, Teaching::LabelsAlone, &[]);
+    let (mut twin, lessons) = small(0.3, Supervision::LabelsAlone, &[]);
     let first = twin.train(1, &lessons).unwrap();
     assert_eq!((first.updates, first.effective_sample_size), (100, None));
     assert!(twin.memory().iter().all(|part| !part.name.starts_with("paths")));
-    let (mut copy, _) = small(0.3, Teaching::LabelsAlone, &[]);
+    let (mut copy, _) = small(0.3, Supervision::LabelsAlone, &[]);
     copy.restore(&twin.parameters(), Some(&twin.memory())).unwrap();
     let second = twin.train(2, &lessons).unwrap();
     assert_eq!(second, copy.train(2, &lessons).unwrap());
@@ -98,8 +98,8 @@ fn the_twin_learns_from_known_poses_alone() {
 /// If all poses are known, both learn from the same: the network's first epoch is the same bytes.
 #[test]
 fn with_all_labels_there_is_nothing_between_them() {
-    let (mut semi, lessons) = small(1.0, Teaching::BetweenLabels, &[]);
-    let (mut twin, _) = small(1.0, Teaching::LabelsAlone, &[]);
+    let (mut semi, lessons) = small(1.0, Supervision::BetweenLabels, &[]);
+    let (mut twin, _) = small(1.0, Supervision::LabelsAlone, &[]);
     let (semi_report, twin_report) = (semi.train(1, &lessons).unwrap(), twin.train(1, &lessons).unwrap());
     // Of eight equal poses or of the one, four are drawn: other random numbers, so not the same batches.
     assert!(
@@ -117,19 +117,19 @@ fn parts_can_be_left_out() {
     let parameter = |method: &AnchoredEm, name: &str| {
         method.parameters().into_iter().find(|part| part.name == name).unwrap().values
     };
-    let taught = |ablation: &[Ablation], epochs: u64| {
-        let (mut method, lessons) = small(0.3, Teaching::BetweenLabels, ablation);
+    let trained = |ablation: &[Ablation], epochs: u64| {
+        let (mut method, lessons) = small(0.3, Supervision::BetweenLabels, ablation);
         (1..=epochs).for_each(|epoch| drop(method.train(epoch, &lessons).unwrap()));
         method
     };
-    let without_noise = taught(&[Ablation::LearnedNoise, Ablation::Calibration], 1);
+    let without_noise = trained(&[Ablation::LearnedNoise, Ablation::Calibration], 1);
     assert_eq!(parameter(&without_noise, "filter.noise"), [20.0, 0.5, 0.0, 0.0]);
-    assert_eq!(parameter(&without_noise, "filter.temper"), [1.0]);
-    assert_ne!(parameter(&taught(&[], 1), "filter.noise"), [20.0, 0.5, 0.0, 0.0]);
+    assert_eq!(parameter(&without_noise, "filter.tempering"), [1.0]);
+    assert_ne!(parameter(&trained(&[], 1), "filter.noise"), [20.0, 0.5, 0.0, 0.0]);
     let world = MazeWorld::new(Layout::built_in("maze1").unwrap(), 8, 8);
     let unseen = episodes(&world, 2, 1);
     let first = |ablation: &[Ablation]| {
-        let (method, _) = small(0.3, Teaching::BetweenLabels, ablation);
+        let (method, _) = small(0.3, Supervision::BetweenLabels, ablation);
         let tracking = Tracking { particles: 50, seed: 4, detail: Detail::Clouds };
         let track = method.track(&unseen, tracking).unwrap().remove(0);
         track.clouds.unwrap().iter().map(Vec::len).collect::<Vec<_>>()

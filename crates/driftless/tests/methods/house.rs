@@ -1,8 +1,8 @@
 //! Methods in houses, through the same door as all others: they learn, go on exactly, and say what is wrong.
 
 use driftless::learn::{
-    Detail, Experiment, HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, Method, Scales,
-    SeenImages, Tracking, TrainingSet, WorldKind,
+    Detail, Experiment, HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, Method,
+    Normalisation, SeenImages, Tracking, TrainingSet, WorldKind,
 };
 use driftless::methods::build;
 use driftless::objective::{Genealogy, Likelihoods};
@@ -46,7 +46,7 @@ fn set(images: SeenImages, share: f64) -> TrainingSet {
 
 fn built(experiment: &Experiment) -> Box<dyn Method> {
     let lessons = set(experiment.house.images, experiment.label_fraction);
-    build(experiment, &Scales::measure(&lessons).unwrap()).unwrap()
+    build(experiment, &Normalisation::measure(&lessons).unwrap()).unwrap()
 }
 
 const TRACKING: Tracking = Tracking { particles: 40, seed: 3, detail: Detail::Densities };
@@ -165,10 +165,10 @@ fn what_is_missing_is_said() {
     let nowhere = Trajectory { start: Some(Start::Room(999)), ..first.clone() };
     assert!(problem(nowhere).contains("room 999"));
     let other = Experiment { method: "dpf".parse().unwrap(), ..experiment.clone() };
-    let scales = Scales::measure(&set(SeenImages::Rgb, 0.5)).unwrap();
-    assert!(build(&other, &scales).err().unwrap().to_string().contains("is for mazes"));
+    let normalisation = Normalisation::measure(&set(SeenImages::Rgb, 0.5)).unwrap();
+    assert!(build(&other, &normalisation).err().unwrap().to_string().contains("is for mazes"));
     let maze = Experiment { world: WorldKind::Maze, method: "odometry".parse().unwrap(), ..experiment };
-    assert!(build(&maze, &scales).err().unwrap().to_string().contains("is for houses"));
+    assert!(build(&maze, &normalisation).err().unwrap().to_string().contains("is for houses"));
 }
 
 /// `house.key=value` reaches the table, in any depth, and mistakes are named.
@@ -195,8 +195,8 @@ fn weights_to_begin_with() {
     experiment.house.weights.clone_from(&path);
     assert!(built(&experiment).parameters() == other);
     experiment.house.images = SeenImages::Depth;
-    let scales = Scales::measure(&set(SeenImages::Depth, 0.5)).unwrap();
-    let problem = build(&experiment, &scales).err().unwrap().to_string();
+    let normalisation = Normalisation::measure(&set(SeenImages::Depth, 0.5)).unwrap();
+    let problem = build(&experiment, &normalisation).err().unwrap().to_string();
     assert!(
         problem.contains("observation.l1_conv3.kernel") && problem.contains("[3, 3, 1, 128]"),
         "{problem}"

@@ -1,6 +1,6 @@
 //! The original differentiable particle filter on a few short episodes: stages, resuming, few labels.
 
-use driftless::learn::{Detail, EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
+use driftless::learn::{Detail, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
 use driftless::methods::build;
 use driftless_world::evaluation::Particle;
 use driftless_world::labels::LabelBudget;
@@ -38,7 +38,7 @@ fn experiment(epochs: u64, label_fraction: f64) -> Experiment {
 }
 
 fn made(experiment: &Experiment, lessons: &TrainingSet) -> Box<dyn Method> {
-    build(experiment, &Scales::measure(lessons).unwrap()).unwrap()
+    build(experiment, &Normalisation::measure(lessons).unwrap()).unwrap()
 }
 
 /// The names under which a stage's loss is reported.
@@ -85,14 +85,14 @@ fn each_stage_changes_its_own_parts() {
 fn taken_up_exactly_in_every_stage() {
     let lessons = lessons(|_, t| t % 3 != 2);
     let experiment = experiment(6, 0.67);
-    let mut taught = made(&experiment, &lessons);
+    let mut trained = made(&experiment, &lessons);
     let mut stages = Vec::new();
     for epoch in 1..=6 {
         let mut copy = made(&experiment, &lessons);
-        copy.restore(&taught.parameters(), Some(&taught.memory())).unwrap();
-        let report = taught.train(epoch, &lessons).unwrap();
+        copy.restore(&trained.parameters(), Some(&trained.memory())).unwrap();
+        let report = trained.train(epoch, &lessons).unwrap();
         assert_eq!(report, copy.train(epoch, &lessons).unwrap(), "epoch {epoch}");
-        assert!(taught.parameters() == copy.parameters() && taught.memory() == copy.memory(), "{epoch}");
+        assert!(trained.parameters() == copy.parameters() && trained.memory() == copy.memory(), "{epoch}");
         stages.push(stage_of(&report).to_owned());
     }
     assert_eq!(
@@ -106,14 +106,14 @@ fn taken_up_exactly_in_every_stage() {
 fn a_stage_begins_with_a_fresh_optimiser() {
     let lessons = lessons(|_, _| true);
     let experiment = experiment(8, 1.0);
-    let mut taught = made(&experiment, &lessons);
+    let mut trained = made(&experiment, &lessons);
     for (epoch, is_border) in [(1, true), (2, true), (3, true), (4, false)] {
         let mut bare = made(&experiment, &lessons);
-        bare.restore(&taught.parameters(), None).unwrap();
-        taught.train(epoch, &lessons).unwrap();
+        bare.restore(&trained.parameters(), None).unwrap();
+        trained.train(epoch, &lessons).unwrap();
         bare.train(epoch, &lessons).unwrap();
-        assert_eq!(taught.memory() == bare.memory(), is_border, "epoch {epoch}");
-        assert_eq!(taught.parameters() == bare.parameters(), is_border, "epoch {epoch}");
+        assert_eq!(trained.memory() == bare.memory(), is_border, "epoch {epoch}");
+        assert_eq!(trained.parameters() == bare.parameters(), is_border, "epoch {epoch}");
     }
 }
 
@@ -145,10 +145,10 @@ fn one_label() {
 #[test]
 fn no_labels_are_refused() {
     let lessons = lessons(|_, _| false);
-    let scales = Scales::measure(&lessons).unwrap();
-    let refused = build(&experiment(4, 0.0), &scales).map(|_| ()).unwrap_err().to_string();
+    let normalisation = Normalisation::measure(&lessons).unwrap();
+    let refused = build(&experiment(4, 0.0), &normalisation).map(|_| ()).unwrap_err().to_string();
     assert!(refused.contains("label_fraction"), "{refused}");
-    let mut method = build(&experiment(4, 0.1), &scales).unwrap();
+    let mut method = build(&experiment(4, 0.1), &normalisation).unwrap();
     let refused = method.train(1, &lessons).unwrap_err().to_string();
     assert!(refused.contains("label_fraction") && refused.contains("no pose known"), "{refused}");
 }
@@ -171,7 +171,7 @@ fn losses_fall() {
 #[test]
 fn tracks_are_complete_and_repeatable() {
     let lessons = lessons(|_, _| true);
-    let scales = Scales::measure(&lessons).unwrap();
+    let normalisation = Normalisation::measure(&lessons).unwrap();
     let method = made(&experiment(4, 1.0), &lessons);
     let unseen = episodes(2, 3, 5);
     let how = Tracking { particles: 30, seed: 5, detail: Detail::Clouds };
@@ -186,7 +186,9 @@ fn tracks_are_complete_and_repeatable() {
         let is_inside = |particle: &Particle| {
             let (x, y) = (particle.pose.x, particle.pose.y);
             // 32 bits round the edge by a part in 10^7 of some hundred units.
-            let within = |value: f64, k: usize| value > scales.low[k] - 1e-3 && value < scales.high[k] + 1e-3;
+            let within = |value: f64, k: usize| {
+                value > normalisation.low[k] - 1e-3 && value < normalisation.high[k] + 1e-3
+            };
             within(x, 0) && within(y, 1)
         };
         assert!(clouds[0].iter().all(is_inside));

@@ -1,8 +1,8 @@
 //! A robot under way is followed as its recorded episode would be.
 
 use burn::tensor::{DType, Device};
-use driftless::learn::{Detail, Experiment, Method, Scales, Tracking, TrainingSet};
-use driftless::methods::{AnchoredEm, Teaching};
+use driftless::learn::{Detail, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use driftless::methods::{AnchoredEm, Supervision};
 use driftless::{Batch, online::Estimate};
 use driftless_world::labels::LabelBudget;
 use driftless_world::maze::{Layout, MazeWorld};
@@ -20,33 +20,33 @@ fn episodes(seed: u64, count: usize) -> Vec<Trajectory> {
     (0..count).map(one).collect()
 }
 
-fn taught() -> (AnchoredEm, Scales) {
+fn trained() -> (AnchoredEm, Normalisation) {
     let budget = LabelBudget::new(0.3, 1).unwrap();
     let lessons = TrainingSet::new(Box::new(episodes(1, 6)), 0..6, budget).unwrap();
-    let scales = Scales::measure(&lessons).unwrap();
+    let normalisation = Normalisation::measure(&lessons).unwrap();
     let experiment = Experiment { epochs: 1, label_fraction: 0.3, trajectories: 6, ..Experiment::default() };
-    let mut method = AnchoredEm::new(&experiment, &scales, Teaching::BetweenLabels).unwrap();
+    let mut method = AnchoredEm::new(&experiment, &normalisation, Supervision::BetweenLabels).unwrap();
     method.train(1, &lessons).unwrap();
-    (method, scales)
+    (method, normalisation)
 }
 
 /// Normalised images, one after the other, and actions.
-fn as_seen(episode: &Trajectory, scales: &Scales) -> (Vec<f32>, Vec<[f64; 3]>) {
+fn as_seen(episode: &Trajectory, normalisation: &Normalisation) -> (Vec<f32>, Vec<[f64; 3]>) {
     let plan = LabelBudget::new(1.0, 0).unwrap().plan([vec![true; episode.actions.len()]]);
     let lesson = plan.lesson(0, episode.clone()).unwrap();
-    let batch = Batch::of_images(&[lesson], &scales.pixels, &Device::flex(), DType::F32).unwrap();
+    let batch = Batch::of_images(&[lesson], &normalisation.pixels, &Device::flex(), DType::F32).unwrap();
     let action = |t: usize| [0, 1, 2].map(|k| f64::from(episode.actions.row(t)[k]));
     (batch.observations.try_into_vec_as::<f32>().unwrap(), (0..episode.actions.len()).map(action).collect())
 }
 
 #[test]
-fn under_way_as_recorded() {
-    let (method, scales) = taught();
+fn online_as_recorded() {
+    let (method, normalisation) = trained();
     let episode = episodes(2, 1).remove(0);
     let how = Tracking { particles: 60, seed: 5, detail: Detail::Means };
     let track = method.track(std::slice::from_ref(&episode), how).unwrap().remove(0);
-    let (images, actions) = as_seen(&episode, &scales);
-    let mut filter = method.under_way(60, 5).expect("this method has a filter");
+    let (images, actions) = as_seen(&episode, &normalisation);
+    let mut filter = method.online_filter(60, 5).expect("this method has a filter");
     let size = images.len() / actions.len();
     let mut found = Vec::new();
     for (image, action) in images.chunks_exact(size).zip(&actions) {
@@ -64,10 +64,10 @@ fn under_way_as_recorded() {
 /// that: by 2 σ² a step with σ² = π / 2 of the mean step's square, and the little of a robot at rest.
 #[test]
 fn what_is_missing_is_told() {
-    let (method, scales) = taught();
-    let (images, actions) = as_seen(&episodes(2, 1)[0], &scales);
+    let (method, normalisation) = trained();
+    let (images, actions) = as_seen(&episodes(2, 1)[0], &normalisation);
     let size = images.len() / actions.len();
-    let mut filter = method.under_way(60, 5).expect("this method has a filter");
+    let mut filter = method.online_filter(60, 5).expect("this method has a filter");
     let blind = filter.step(None, None);
     assert_eq!((blind.saw, blind.moved), (false, false));
     assert!((blind.effective_sample_size / blind.particles as f64 - 1.0).abs() < 1e-5, "{blind:?}");
@@ -86,7 +86,7 @@ fn what_is_missing_is_told() {
         assert!((is - (was + 1e-4 * (1.0 - was))).abs() < 1e-12, "kidnapped {was}, then {is}");
         before = after;
     }
-    let expected = 5.0 * std::f64::consts::PI * scales.step_size[0].powi(2);
+    let expected = 5.0 * std::f64::consts::PI * normalisation.step_size[0].powi(2);
     let grown = area(&before) - first;
     // Resampled five times, the variance of 1600 particles shakes by √(2 / 1600) = 4 % of itself each time.
     let shake = 3.0 * 5.0_f64.sqrt() * 0.04 * area(&before);

@@ -1,6 +1,6 @@
 //! The published methods on a few short episodes: they learn, can be repeated, and can be taken up again.
 
-use driftless::learn::{Detail, Experiment, Method, Scales, Tracking, TrainingSet};
+use driftless::learn::{Detail, Experiment, Method, Normalisation, Tracking, TrainingSet};
 use driftless::methods::build;
 use driftless_world::evaluation::Particle;
 use driftless_world::labels::LabelBudget;
@@ -33,7 +33,7 @@ fn experiment(method: &str, label_fraction: f64) -> Experiment {
 const PUBLISHED: [&str; 4] = ["sdpf-released", "sdpf", "sdpf-supervised", "lstm"];
 
 fn made(experiment: &Experiment, lessons: &TrainingSet) -> Box<dyn Method> {
-    build(experiment, &Scales::measure(lessons).unwrap()).unwrap()
+    build(experiment, &Normalisation::measure(lessons).unwrap()).unwrap()
 }
 
 /// Two epochs, a copy made of plain numbers, and a third epoch of both: bit for bit the same.
@@ -42,20 +42,20 @@ fn a_method_can_be_taken_up_exactly() {
     let lessons = lessons(0.3);
     for method in PUBLISHED {
         let experiment = experiment(method, 0.3);
-        let mut taught = made(&experiment, &lessons);
-        let first = taught.train(1, &lessons).unwrap();
+        let mut trained = made(&experiment, &lessons);
+        let first = trained.train(1, &lessons).unwrap();
         // Six episodes hold one batch of four, in each of four passes.
         assert_eq!((first.updates, first.skipped), (4, 0), "{method:?}: {first:?}");
         assert!(first.losses.iter().all(|(_, loss)| loss.is_finite()), "{first:?}");
         let mut copy = made(&experiment, &lessons);
-        copy.restore(&taught.parameters(), Some(&taught.memory())).unwrap();
-        assert_eq!(taught.train(2, &lessons).unwrap(), copy.train(2, &lessons).unwrap(), "{method:?}");
-        assert!(taught.parameters() == copy.parameters() && taught.memory() == copy.memory(), "{method:?}");
+        copy.restore(&trained.parameters(), Some(&trained.memory())).unwrap();
+        assert_eq!(trained.train(2, &lessons).unwrap(), copy.train(2, &lessons).unwrap(), "{method:?}");
+        assert!(trained.parameters() == copy.parameters() && trained.memory() == copy.memory(), "{method:?}");
         let mut fresh = made(&experiment, &lessons);
         fresh.restore(&copy.parameters(), None).unwrap();
         assert!(
-            fresh.train(3, &lessons).unwrap() != taught.train(3, &lessons).unwrap()
-                || fresh.memory() != taught.memory(),
+            fresh.train(3, &lessons).unwrap() != trained.train(3, &lessons).unwrap()
+                || fresh.memory() != trained.memory(),
             "memory matters"
         );
     }
@@ -90,9 +90,9 @@ fn tracks_are_complete_and_repeatable() {
 fn losses_fall() {
     let lessons = lessons(1.0);
     for (method, epochs) in [("sdpf-supervised", 12), ("lstm", 8)] {
-        let mut taught = made(&experiment(method, 1.0), &lessons);
+        let mut trained = made(&experiment(method, 1.0), &lessons);
         let losses: Vec<f64> =
-            (1..=epochs).map(|epoch| taught.train(epoch, &lessons).unwrap().losses[0].1).collect();
+            (1..=epochs).map(|epoch| trained.train(epoch, &lessons).unwrap().losses[0].1).collect();
         assert!(losses[losses.len() - 1] < losses[0], "{method:?}: {losses:?}");
     }
 }
@@ -101,14 +101,14 @@ fn losses_fall() {
 #[test]
 fn no_labels() {
     let lessons = lessons(0.0);
-    let scales = Scales::measure(&lessons).unwrap();
+    let normalisation = Normalisation::measure(&lessons).unwrap();
     for method in PUBLISHED {
         let experiment = experiment(method, 0.0);
         if ["sdpf", "sdpf-released"].contains(&method) {
             let report = made(&experiment, &lessons).train(1, &lessons).unwrap();
             assert_eq!((report.updates, report.skipped), (4, 0), "{method}: {report:?}");
         } else {
-            let refused = build(&experiment, &scales).map(|_| ()).unwrap_err().to_string();
+            let refused = build(&experiment, &normalisation).map(|_| ()).unwrap_err().to_string();
             assert!(refused.contains("label_fraction"), "{refused}");
         }
     }
@@ -116,8 +116,9 @@ fn no_labels() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let scales = Scales::measure(&lessons(0.3)).unwrap();
-    let refused = |experiment: Experiment| build(&experiment, &scales).map(|_| ()).unwrap_err().to_string();
+    let normalisation = Normalisation::measure(&lessons(0.3)).unwrap();
+    let refused =
+        |experiment: Experiment| build(&experiment, &normalisation).map(|_| ()).unwrap_err().to_string();
     let sdpf = |labels| experiment("sdpf", labels);
     assert!(refused(Experiment { particles: 0, ..sdpf(0.1) }).contains("particles"));
     assert!(refused(Experiment { batch_size: 0, ..sdpf(0.1) }).contains("batch_size"));

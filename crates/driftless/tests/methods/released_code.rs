@@ -1,6 +1,6 @@
 //! Where SDPF's paper and the authors' code differ, row by row: each variant does what its source does.
 
-use driftless::learn::{Detail, EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
+use driftless::learn::{Detail, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
 use driftless::methods::build;
 use driftless::methods::sdpf::{BLOCK, Choices, PROCESS_NOISE, Variant};
 use driftless::objective::{BlockStart, Genealogy, Likelihoods};
@@ -38,7 +38,7 @@ fn choices() -> [Choices; 2] {
 }
 
 fn made(variant: Variant, lessons: &TrainingSet) -> Box<dyn Method> {
-    build(&experiment(variant), &Scales::measure(lessons).unwrap()).unwrap()
+    build(&experiment(variant), &Normalisation::measure(lessons).unwrap()).unwrap()
 }
 
 /// The method with some of its numbers replaced.
@@ -92,14 +92,14 @@ fn row_4_motion() {
 
 #[test]
 fn rows_5_to_8_and_15_pseudo_likelihood() {
-    let scales = Scales::measure(&lessons(6)).unwrap();
-    let [paper, released] = choices().map(|choices| choices.pseudo_likelihood(&scales));
+    let normalisation = Normalisation::measure(&lessons(6)).unwrap();
+    let [paper, released] = choices().map(|choices| choices.pseudo_likelihood(&normalisation));
     let likelihoods = (paper.likelihoods, released.likelihoods);
     assert_eq!(likelihoods, (Likelihoods::Literal, Likelihoods::Released), "row 5: log l, or weights");
     let genealogy = (paper.genealogy, released.genealogy);
     assert_eq!(genealogy, (Genealogy::BlockEnd, Genealogy::Final), "row 6: whose paths");
     // The density of a box, as both sources have it.
-    let sides = (0..3).map(|k| (scales.high[k] - scales.low[k]).ln());
+    let sides = (0..3).map(|k| (normalisation.high[k] - normalisation.low[k]).ln());
     let density = -sides.sum::<f64>();
     assert_eq!(paper.start, BlockStart::Flat(density), "row 7: μ at the start of each block");
     assert_eq!(released.start, BlockStart::Carried(density), "row 7: μ at the first block alone");

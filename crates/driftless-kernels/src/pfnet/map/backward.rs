@@ -1,6 +1,6 @@
 //! From derivatives by a view's features to those by the weights of the map branch, and by the view.
 
-use super::{LOCAL_SIDE, Map, MapRoom, SMALL, View};
+use super::{LOCAL_SIDE, Map, MapWorkspace, SMALL, View};
 use crate::Cpu;
 use crate::pfnet::many_scales::ManyScalesGradient;
 use crate::pfnet::norm::{Norm, common_part};
@@ -37,7 +37,7 @@ impl Map {
         cpu: Cpu,
         view: &View,
         by_features: &mut [f32],
-        room: &mut MapRoom,
+        workspace: &mut MapWorkspace,
         sum: &mut MapGradient,
     ) {
         let x = (&view.results[..], view.second_moments);
@@ -47,15 +47,15 @@ impl Map {
         for pixel in by_features.chunks_exact(MAP_FEATURES) {
             sum.second_bias.iter_mut().zip(pixel).for_each(|(sum, by)| *sum += by);
         }
-        self.activated(cpu, view, &mut room.act);
-        let MapRoom { act, by_act, second, .. } = room;
+        self.activated(cpu, view, &mut workspace.act);
+        let MapWorkspace { act, by_act, second, .. } = workspace;
         self.second.backward(cpu, act, by_features, second, &mut sum.second, by_act);
-        self.back_through_first(cpu, view, room, sum);
+        self.back_through_first(cpu, view, workspace, sum);
     }
 
     /// From `by_act` to the derivatives by the first layer's results, in their place, and by its weights.
-    fn back_through_first(&self, cpu: Cpu, view: &View, room: &mut MapRoom, sum: &mut MapGradient) {
-        let MapRoom { results, by_act, .. } = room;
+    fn back_through_first(&self, cpu: Cpu, view: &View, workspace: &mut MapWorkspace, sum: &mut MapGradient) {
+        let MapWorkspace { results, by_act, .. } = workspace;
         self.first_layer(cpu, &view.local, results);
         let (x, norm) = ((&view.kept[..], view.first_moments), &self.first_norm);
         let common = norm.back_through_relu(cpu, x, by_act, results.len(), &mut sum.first_norm);

@@ -1,11 +1,12 @@
 //! From derivatives by an image's features to those by the weights of the observation branch.
 
 use super::{
-    AROUND, FEATURES, KERNEL, LINE, MIDDLE, Observation, ObservationRoom, Pooled, SMALL, Sight, WIDE,
+    AROUND, EncodedFrame, FEATURES, KERNEL, LINE, MIDDLE, Observation, ObservationWorkspace, Pooled, SMALL,
+    WIDE,
 };
 use crate::Cpu;
 use crate::dense::add_rows;
-use crate::gemm::{Finish, Left, Out, Right, product};
+use crate::gemm::{Epilogue, Left, Out, Right, product};
 use crate::pfnet::many_scales::ManyScalesGradient;
 use crate::pfnet::norm::Norm;
 use crate::pfnet::observation::IMAGE_SIDE;
@@ -41,24 +42,35 @@ impl Observation {
     pub(in crate::pfnet) fn backward(
         &self,
         cpu: Cpu,
-        sight: &Sight,
+        encoded_frame: &EncodedFrame,
         by_features: &mut [f32],
-        room: &mut ObservationRoom,
+        workspace: &mut ObservationWorkspace,
         sum: &mut ObservationGradient,
     ) {
-        through_norm(cpu, &self.second_norm, &sight.second, by_features, &mut sum.second_norm);
-        room.by_results.clear();
-        room.by_results.resize(AROUND * AROUND * FEATURES, 0.0);
-        unpool(by_features, &sight.second, &mut room.by_results);
-        self.middle(cpu, &sight.first, &mut room.middle);
-        self.back_through_second(cpu, room, sum);
-        through_norm(cpu, &self.first_norm, &sight.first, &mut room.by_middle, &mut sum.first_norm);
-        self.back_through_first(cpu, sight, room, &mut sum.first);
+        through_norm(cpu, &self.second_norm, &encoded_frame.second, by_features, &mut sum.second_norm);
+        workspace.by_results.clear();
+        workspace.by_results.resize(AROUND * AROUND * FEATURES, 0.0);
+        unpool(by_features, &encoded_frame.second, &mut workspace.by_results);
+        self.middle(cpu, &encoded_frame.first, &mut workspace.middle);
+        self.back_through_second(cpu, workspace, sum);
+        through_norm(
+            cpu,
+            &self.first_norm,
+            &encoded_frame.first,
+            &mut workspace.by_middle,
+            &mut sum.first_norm,
+        );
+        self.back_through_first(cpu, encoded_frame, workspace, &mut sum.first);
     }
 
     /// From `by_results`, with zeros around it, to `by_middle`, without.
-    fn back_through_second(&self, cpu: Cpu, room: &mut ObservationRoom, sum: &mut ObservationGradient) {
-        let ObservationRoom { middle, by_middle, by_results, .. } = room;
+    fn back_through_second(
+        &self,
+        cpu: Cpu,
+        workspace: &mut ObservationWorkspace,
+        sum: &mut ObservationGradient,
+    ) {
+        let ObservationWorkspace { middle, by_middle, by_results, .. } = workspace;
         by_middle.resize(MIDDLE * MIDDLE * WIDE, 0.0);
         let taps = back_taps();
         for (y, by_row) in by_middle.chunks_exact_mut(MIDDLE * WIDE).enumerate() {
@@ -67,13 +79,13 @@ impl Observation {
                 let right = Right::rows(&middle[(y + u) * AROUND * WIDE..], WIDE);
                 let mut out = Out { numbers: rows, stride: LINE };
                 let left = Left::transposed(results, FEATURES);
-                product(cpu, left, right, [FEATURES, MIDDLE, LINE], Finish::Add, &mut out);
+                product(cpu, left, right, [FEATURES, MIDDLE, LINE], Epilogue::Add, &mut out);
             }
             add_rows(cpu, &results[..MIDDLE * FEATURES], FEATURES, &mut sum.second_bias);
             let left = Left::taps(&by_results[y * AROUND * FEATURES..], FEATURES, &taps);
             let shape = [MIDDLE, taps.len(), WIDE];
             let mut out = Out { numbers: by_row, stride: WIDE };
-            product(cpu, left, self.second_back.right(), shape, Finish::Store, &mut out);
+            product(cpu, left, self.second_back.right(), shape, Epilogue::Store, &mut out);
         }
     }
 
@@ -81,22 +93,22 @@ impl Observation {
     fn back_through_first(
         &self,
         cpu: Cpu,
-        sight: &Sight,
-        room: &mut ObservationRoom,
+        encoded_frame: &EncodedFrame,
+        workspace: &mut ObservationWorkspace,
         sum: &mut ManyScalesGradient,
     ) {
-        let ObservationRoom { rows, by_middle, .. } = room;
+        let ObservationWorkspace { rows, by_middle, .. } = workspace;
         for row in rows.iter_mut() {
             row.clear();
             row.resize(IMAGE_SIDE * WIDE, 0.0);
         }
         let line = MIDDLE * WIDE;
-        let windows = by_middle.chunks_exact(line).zip(sight.first.places.chunks_exact(line));
+        let windows = by_middle.chunks_exact(line).zip(encoded_frame.first.places.chunks_exact(line));
         for (y, (by, places)) in windows.enumerate() {
             let [a, b, c] = &mut *rows;
             unpool_row(by, places, WIDE, &mut [a, b, c]);
             for (u, row) in rows.iter_mut().take(2).enumerate() {
-                self.first.differentiate_row(cpu, &sight.image, 2 * y + u, row, sum);
+                self.first.differentiate_row(cpu, &encoded_frame.image, 2 * y + u, row, sum);
                 row.fill(0.0);
             }
             rows.swap(0, 2);

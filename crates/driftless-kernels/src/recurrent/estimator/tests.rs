@@ -14,11 +14,11 @@ fn estimator(step: f32) -> Estimator {
         weights.iter().zip(way).map(|(x, way)| scale * x + step * way).collect()
     };
     let plan = ImagePlan { image: [2, 6, 5], channels: vec![16, 20], features: 18, padding: Padding::Same };
-    let mut eyes = ImageNet::new(plan);
-    eyes.set_conv(0, &moved(16 * 18, 1, 0.5), &numbers(16, 2));
-    eyes.set_conv(1, &moved(20 * 16 * 9, 3, 0.3), &numbers(20, 4));
-    let weight = moved(eyes.mask() * 18, 5, 0.3);
-    eyes.set_dense(|i, o| weight[i * 18 + o], &numbers(18, 6));
+    let mut frame_encoder = ImageNet::new(plan);
+    frame_encoder.set_conv(0, &moved(16 * 18, 1, 0.5), &numbers(16, 2));
+    frame_encoder.set_conv(1, &moved(20 * 16 * 9, 3, 0.3), &numbers(20, 4));
+    let weight = moved(frame_encoder.mask() * 18, 5, 0.3);
+    frame_encoder.set_dense(|i, o| weight[i * 18 + o], &numbers(18, 6));
     let cell = |inputs: usize, units: usize, salt: u64| {
         let bias = moved(4 * units, salt + 1, 1.0);
         Lstm::new([inputs, units], &moved((inputs + units) * 4 * units, salt, 0.4), &bias)
@@ -30,17 +30,17 @@ fn estimator(step: f32) -> Estimator {
         let weight = moved(inputs * outputs, salt, 0.8);
         layer.set_by(|i, o| weight[i * outputs + o], &numbers(outputs, salt + 1));
     }
-    Estimator { eyes, cells, head }
+    Estimator { frame_encoder, cells, head }
 }
 
 /// Σ pull ⊙ what is said, and its gradient.
-fn taught(net: &Estimator) -> (f64, EstimatorGradient) {
+fn trained(net: &Estimator) -> (f64, EstimatorGradient) {
     let [steps, sequences] = SIZES;
-    let images = numbers(steps * sequences * net.eyes.pixels(), 40);
-    let masks = numbers(steps * sequences * net.eyes.mask(), 41).into_iter();
+    let images = numbers(steps * sequences * net.frame_encoder.pixels(), 40);
+    let masks = numbers(steps * sequences * net.frame_encoder.mask(), 41).into_iter();
     let masks: Vec<f32> = masks.map(|x| if x > 0.0 { 2.0 } else { 0.0 }).collect();
     let beside = numbers(steps * sequences * 2, 42);
-    let seen = Seen { images: &images, masks: Some(&masks), beside: &beside, sizes: SIZES };
+    let seen = SequenceFrames { images: &images, masks: Some(&masks), beside: &beside, sizes: SIZES };
     let pull: Vec<f64> = numbers(steps * sequences * 3, 43).into_iter().map(f64::from).collect();
     let pull = wide(&pull, 3);
     let (mut memory, mut gradient) = <(EstimatorMemory, EstimatorGradient)>::default();
@@ -59,9 +59,9 @@ fn along(net: &Estimator, by: &EstimatorGradient) -> f64 {
     let ([first, first_bias], [second, second_bias]) =
         (net.cells[0].gradient(&by.cells[0]), net.cells[1].gradient(&by.cells[1]));
     let parts: [(Vec<f32>, u64); 9] = [
-        (net.eyes.conv_gradient(0, &by.eyes), 1),
-        (net.eyes.conv_gradient(1, &by.eyes), 3),
-        (net.eyes.dense_gradient(&by.eyes), 5),
+        (net.frame_encoder.conv_gradient(0, &by.frame_encoder), 1),
+        (net.frame_encoder.conv_gradient(1, &by.frame_encoder), 3),
+        (net.frame_encoder.dense_gradient(&by.frame_encoder), 5),
         (first, 10),
         (first_bias, 11),
         (second, 20),
@@ -77,17 +77,17 @@ fn along(net: &Estimator, by: &EstimatorGradient) -> f64 {
 }
 
 /// Differences of 32 bits: a loss of some tens rounds by 1e-6 of itself, over a step of 1e-3 to either side. Tensors
-/// are the better judge of each derivative; here all must meet.
+/// are the better judgement of each derivative; here all must meet.
 #[test]
 fn the_whole_estimator_learns() {
     let net = estimator(0.0);
-    let (_, gradient) = taught(&net);
+    let (_, gradient) = trained(&net);
     let step = 5e-4;
-    let [up, down] = [step, -step].map(|step| taught(&estimator(step)).0);
+    let [up, down] = [step, -step].map(|step| trained(&estimator(step)).0);
     let (found, expected) = (along(&net, &gradient), (up - down) / f64::from(2.0 * step));
     assert!((found - expected).abs() < 0.02 * expected.abs(), "{found} {expected}");
     assert!(expected.abs() > 1.0, "{expected}");
     for threads in [1, 2, 3] {
-        assert_eq!(on(threads, || taught(&net)).1, gradient, "{threads} threads");
+        assert_eq!(on(threads, || trained(&net)).1, gradient, "{threads} threads");
     }
 }

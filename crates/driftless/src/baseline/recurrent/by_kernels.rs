@@ -8,11 +8,11 @@ use crate::ops::{estimator, estimator_gradients};
 use crate::parameters::Named;
 use burn::tensor::{DType, Tensor, TensorData};
 use driftless_kernels::Cpu;
-use driftless_kernels::recurrent::{Estimator, EstimatorGradient, EstimatorMemory, Seen};
+use driftless_kernels::recurrent::{Estimator, EstimatorGradient, EstimatorMemory, SequenceFrames};
 
-/// Room to work, kept from one batch to the next.
+/// A workspace, kept from one batch to the next.
 #[derive(Clone, Debug, Default)]
-pub struct KernelRoom {
+pub struct KernelWorkspace {
     memory: EstimatorMemory,
     gradient: EstimatorGradient,
 }
@@ -28,9 +28,9 @@ struct Lesson {
 }
 
 impl Lesson {
-    fn seen(&self) -> Seen<'_> {
+    fn seen(&self) -> SequenceFrames<'_> {
         let Self { images, masks, beside, sizes, .. } = self;
-        Seen { images, masks: masks.as_deref(), beside, sizes: *sizes }
+        SequenceFrames { images, masks: masks.as_deref(), beside, sizes: *sizes }
     }
 }
 
@@ -45,13 +45,13 @@ impl RecurrentBaseline<ImageEncoder> {
         batch: &Batch<Tensor<5>>,
         over: LabelMean,
         phase: Phase,
-        room: &mut KernelRoom,
+        workspace: &mut KernelWorkspace,
     ) -> Option<(f64, Vec<Named>)> {
         if !batch.actions.is_autodiff() {
             return None;
         }
         let lesson = self.lesson(&batch.observations, &batch.actions, phase)?;
-        let (seen, net, KernelRoom { memory, gradient }) = (lesson.seen(), &lesson.net, room);
+        let (seen, net, KernelWorkspace { memory, gradient }) = (lesson.seen(), &lesson.net, workspace);
         net.forward(Cpu::best(), &seen, memory);
         let said = self.normalised(&lesson, memory.said(), &batch.actions).require_grad();
         let loss = self.error(self.scaled(said.clone()), batch, over);
@@ -68,11 +68,11 @@ impl RecurrentBaseline<ImageEncoder> {
         observations: &Tensor<5>,
         actions: &Tensor<3>,
         phase: Phase,
-        room: &mut KernelRoom,
+        workspace: &mut KernelWorkspace,
     ) -> Option<Tensor<3>> {
         let lesson = self.lesson(observations, actions, phase)?;
-        lesson.net.forward(Cpu::best(), &lesson.seen(), &mut room.memory);
-        Some(self.scaled(self.normalised(&lesson, room.memory.said(), actions)))
+        lesson.net.forward(Cpu::best(), &lesson.seen(), &mut workspace.memory);
+        Some(self.scaled(self.normalised(&lesson, workspace.memory.said(), actions)))
     }
 
     /// Everything on plain numbers, if the kernels can do with it.
@@ -85,7 +85,7 @@ impl RecurrentBaseline<ImageEncoder> {
         let net = estimator(self);
         let images = observations.clone().try_into_vec_as::<f32>().expect("images are numbers");
         let beside = self.beside(actions).try_into_vec_as::<f32>().expect("actions are numbers");
-        let masks = phase.masks(sequences, steps * net.eyes.mask(), self.observation.plan().keep);
+        let masks = phase.masks(sequences, steps * net.frame_encoder.mask(), self.observation.plan().keep);
         let finite = images.iter().chain(&beside).all(|x| x.is_finite());
         finite.then_some(Lesson { net, images, masks, beside, sizes: [steps, sequences] })
     }
@@ -93,7 +93,7 @@ impl RecurrentBaseline<ImageEncoder> {
     /// What was said, [B, T, S], beside actions.
     fn normalised(&self, lesson: &Lesson, said: &[f32], actions: &Tensor<3>) -> Tensor<3> {
         let ([steps, sequences], width) = (lesson.sizes, lesson.net.head.width());
-        let state = self.scales.state_mean.len();
+        let state = self.normalisation.state_mean.len();
         let row = |at: usize| &said[(at % steps * sequences + at / steps) * width..][..state];
         let numbers: Vec<f32> = (0..steps * sequences).flat_map(row).copied().collect();
         let data = TensorData::new(numbers, [sequences, steps, state]);

@@ -1,5 +1,5 @@
 //! Settings of experiments in houses, `[house]` in a file: what is seen, where a robot starts, how PF-net's filter
-//! is taught.
+//! is trained.
 
 mod pseudo_likelihood;
 

@@ -1,4 +1,4 @@
-//! PF-net's tfrecords as methods are taught and examined with: in centimetres, with odometry's noise, and with what
+//! PF-net's tfrecords as methods are trained and examined with: in centimetres, with odometry's noise, and with what
 //! the robot is told of its first pose.
 
 use super::Purpose;

@@ -14,7 +14,7 @@ const SETTINGS: &str = "settings";
 const PARAMETERS: &str = "parameters/";
 const MEMORY: &str = "memory/";
 
-/// The state of teaching after an epoch.
+/// The state of training after an epoch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     /// Epochs done.
@@ -23,7 +23,7 @@ pub struct Checkpoint {
     pub parameters: Vec<Named>,
     /// What else it remembered.
     pub memory: Vec<Named>,
-    /// The text of the settings it was taught with; nothing if the file does not say.
+    /// The text of the settings it was trained with; nothing if the file does not say.
     pub settings: Option<String>,
 }
 

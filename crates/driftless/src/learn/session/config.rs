@@ -62,7 +62,7 @@ impl RunConfig {
         }
     }
 
-    /// Fails if a setting is not what it was in the text of those that the run was taught with so far.
+    /// Fails if a setting is not what it was in the text of those that the run was trained with so far.
     pub(super) fn check_unchanged(&self, before: &str) -> Result<()> {
         let before = table(&Self::parse(before)?)?;
         let changed = changes(&before, &table(self)?, "");
@@ -71,7 +71,7 @@ impl RunConfig {
             return Ok(());
         };
         let problem = format!(
-            "is {new}, but the run was taught with {old}; put that back, or begin a new run (only {} may change)",
+            "is {new}, but the run was trained with {old}; put that back, or begin a new run (only {} may change)",
             MAY_CHANGE.join(", ")
         );
         Err(Error::setting(key, problem))

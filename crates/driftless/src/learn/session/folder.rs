@@ -5,7 +5,7 @@ use super::lock::{LOCK, Lock};
 use super::record::{self, EpochRecord};
 use super::{RunConfig, problem};
 use crate::error::{Error, Result};
-use crate::learn::{Experiment, Method, Scales};
+use crate::learn::{Experiment, Method, Normalisation};
 use crate::parameters::Named;
 use crate::weights;
 use driftless_world::files::{NewFile, Overwrite, Source};
@@ -15,7 +15,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 const CONFIG: &str = "config.toml";
-const SCALES: &str = "scales.json";
+const NORMALISATION: &str = "normalisation.json";
 const LOG: &str = "log.jsonl";
 const METRICS: &str = "metrics.csv";
 const CHECKPOINT: &str = "checkpoint.safetensors";
@@ -88,7 +88,7 @@ impl RunFolder {
         toml_text(config).map_err(|error| error.in_file(self.path.join(CONFIG)))
     }
 
-    /// Settings that are in range, and with which the run was taught so far.
+    /// Settings that are in range, and with which the run was trained so far.
     pub(super) fn check_config(&self, config: &RunConfig, checkpoint: Option<&Checkpoint>) -> Result<()> {
         let before = checkpoint.and_then(|checkpoint| checkpoint.settings.as_ref());
         let unchanged = || before.map_or(Ok(()), |before| config.check_unchanged(before));
@@ -107,13 +107,14 @@ impl RunFolder {
         Err(self.wrong(BEST, &what))
     }
 
-    pub(super) fn scales(&self) -> Result<Option<Scales>> {
-        scales_of(&self.path)
+    pub(super) fn normalisation(&self) -> Result<Option<Normalisation>> {
+        normalisation_of(&self.path)
     }
 
-    pub(super) fn write_scales(&self, scales: &Scales) -> Result<()> {
-        let text = serde_json::to_string(scales).map_err(|error| self.wrong(SCALES, &error.to_string()))?;
-        self.write(SCALES, (text + "\n").as_bytes())
+    pub(super) fn write_normalisation(&self, normalisation: &Normalisation) -> Result<()> {
+        let text = serde_json::to_string(normalisation)
+            .map_err(|error| self.wrong(NORMALISATION, &error.to_string()))?;
+        self.write(NORMALISATION, (text + "\n").as_bytes())
     }
 
     /// The records of epochs 1 to `last`; later ones were not completed.
@@ -178,16 +179,17 @@ pub fn config_of(folder: &Path) -> Result<RunConfig> {
     RunConfig::parse(&text).map_err(|error| error.in_file(folder.join(CONFIG)))
 }
 
-/// The scales of the run in a folder, once they are measured.
-pub fn scales_of(folder: &Path) -> Result<Option<Scales>> {
-    let wrong = |error: serde_json::Error| driftless_world::Error::new(format!("holds no scales: {error}"));
+/// The normalisation of the run in a folder, once they are measured.
+pub fn normalisation_of(folder: &Path) -> Result<Option<Normalisation>> {
+    let wrong =
+        |error: serde_json::Error| driftless_world::Error::new(format!("holds no normalisation: {error}"));
     let understood = |text: String| {
-        let scales: Scales = serde_json::from_str(&text).map_err(wrong)?;
-        scales.check()?;
-        Ok(scales)
+        let normalisation: Normalisation = serde_json::from_str(&text).map_err(wrong)?;
+        normalisation.check()?;
+        Ok(normalisation)
     };
-    let read = read(folder, SCALES)?.map(understood).transpose();
-    read.map_err(|error: driftless_world::Error| error.in_file(folder.join(SCALES)).into())
+    let read = read(folder, NORMALISATION)?.map(understood).transpose();
+    read.map_err(|error: driftless_world::Error| error.in_file(folder.join(NORMALISATION)).into())
 }
 
 /// The best weights of the run in a folder, if an epoch is done.

@@ -5,10 +5,10 @@ use super::EpochRecord;
 /// Watches a session: hears of every epoch, knows the time, and may call for an end. The library itself
 /// prints nothing and reads no clock.
 pub trait Observer {
-    /// Seconds since teaching began, or went on.
+    /// Seconds since training began, or went on.
     fn seconds(&mut self) -> f64;
 
-    /// An epoch was taught and validated; it is about to be written down.
+    /// An epoch was trained and validated; it is about to be written down.
     fn epoch(&mut self, record: &EpochRecord);
 
     /// Asked before every epoch: whether to leave the rest for later.

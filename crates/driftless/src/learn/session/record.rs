@@ -46,7 +46,7 @@ pub struct EpochRecord {
     pub updates: u64,
     /// Updates of this epoch not made, because something was not finite.
     pub skipped: u64,
-    /// Seconds of teaching so far, by the observer's clock.
+    /// Seconds of training so far, by the observer's clock.
     pub seconds: f64,
     /// The whole loss.
     pub loss: Option<f64>,
@@ -54,7 +54,7 @@ pub struct EpochRecord {
     pub losses: BTreeMap<String, Option<f64>>,
     /// Mean length of the gradient.
     pub gradient_norm: Option<f64>,
-    /// Mean effective sample size in teaching, if there are particles.
+    /// Mean effective sample size in training, if there are particles.
     pub effective_sample_size: Option<f64>,
     /// Errors in validation, if there is any.
     pub validation: Option<Validation>,

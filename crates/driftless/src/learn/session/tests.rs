@@ -1,4 +1,4 @@
-//! A method of two numbers, taught, cut off and taken up again.
+//! A method of two numbers, trained, cut off and taken up again.
 
 use super::*;
 use crate::learn::data::Source;
@@ -57,7 +57,7 @@ impl Method for Toy {
 }
 
 #[allow(clippy::unnecessary_wraps)] // every builder may fail, this one does not
-fn toy(_: &Experiment, _: &Scales) -> Result<Box<dyn Method>> {
+fn toy(_: &Experiment, _: &Normalisation) -> Result<Box<dyn Method>> {
     Ok(Box::new(Toy { place: 3.0, speed: 0.0, fails_at: None }))
 }
 
@@ -212,7 +212,7 @@ fn divergence_ends_a_run_and_keeps_the_best() {
     ];
     for (report, words) in cases {
         let folder = Folder::new("diverged");
-        let build = |_: &Experiment, _: &Scales| -> Result<Box<dyn Method>> {
+        let build = |_: &Experiment, _: &Normalisation| -> Result<Box<dyn Method>> {
             Ok(Box::new(Toy { place: 3.0, speed: 0.0, fails_at: Some((4, report.clone())) }))
         };
         let mut session = Session::begin(&folder.0, config(9), material(2), &build).unwrap();
@@ -225,7 +225,7 @@ fn divergence_ends_a_run_and_keeps_the_best() {
     }
 }
 
-/// What a checkpoint lacks is not made up, and what a run was taught with stays.
+/// What a checkpoint lacks is not made up, and what a run was trained with stays.
 #[test]
 fn a_run_is_taken_up_whole_and_unchanged() {
     let folder = Folder::new("unchanged");
@@ -237,7 +237,7 @@ fn a_run_is_taken_up_whole_and_unchanged() {
     let config = folder.0.join("config.toml");
     let settings = fs::read_to_string(&config).unwrap();
     fs::write(&config, settings.replace("batch_size = 32", "batch_size = 31")).unwrap();
-    refused("config.toml: experiment.batch_size: is 31, but the run was taught with 32");
+    refused("config.toml: experiment.batch_size: is 31, but the run was trained with 32");
     fs::write(&config, settings.replace("epochs = 2", "epochs = 3")).unwrap();
     assert_eq!(folder.resume().unwrap().run(&mut watcher(99)).unwrap(), Outcome::Finished);
     let path = folder.0.join("checkpoint.safetensors");

@@ -1,9 +1,9 @@
 //! A method put to use: the best weights of a run.
 
-use super::folder::{best_of, config_of, scales_of};
+use super::folder::{best_of, config_of, normalisation_of};
 use super::{Build, RunConfig, problem};
 use crate::error::Result;
-use crate::learn::{Method, Recordings, Scales, Tracking};
+use crate::learn::{Method, Normalisation, Recordings, Tracking};
 use driftless_world::evaluation::Track;
 use driftless_world::random::Random;
 use std::ops::Range;
@@ -17,8 +17,8 @@ pub const HANDFUL: usize = 32;
 pub struct Trained {
     /// The run's settings.
     pub config: RunConfig,
-    /// What counts as one.
-    pub scales: Scales,
+    /// Normalisation statistics.
+    pub normalisation: Normalisation,
     /// With the best weights.
     pub method: Box<dyn Method>,
 }
@@ -28,13 +28,13 @@ impl Trained {
     pub fn open(folder: impl AsRef<Path>, build: Build) -> Result<Self> {
         let folder = folder.as_ref();
         let config = config_of(folder)?;
-        let (Some(scales), Some(best)) = (scales_of(folder)?, best_of(folder)?) else {
+        let (Some(normalisation), Some(best)) = (normalisation_of(folder)?, best_of(folder)?) else {
             let what = "has no weights yet: no epoch was completed; go on with its run by --resume";
             return Err(problem(format!("{}: {what}", folder.display())));
         };
-        let mut method = build(&config.experiment, &scales)?;
+        let mut method = build(&config.experiment, &normalisation)?;
         method.restore(&best, None)?;
-        Ok(Self { config, scales, method })
+        Ok(Self { config, normalisation, method })
     }
 
     /// Tracks some episodes as `driftless evaluate` does, which takes [`HANDFUL`] at a time from the first one on. The

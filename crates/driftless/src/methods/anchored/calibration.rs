@@ -1,6 +1,6 @@
-//! How sharp the filter may be: judged on whole trajectories that the network has not seen.
+//! How sharp the filter may be: evaluated on whole trajectories that the network has not seen.
 
-use super::teaching::held_out;
+use super::training::held_out;
 use super::{AnchoredEm, action, pose, sensor};
 use crate::error::Result;
 use driftless_core::Stream;
@@ -17,17 +17,17 @@ const KERNEL: f64 = 0.05;
 const LOST: f64 = -60.0;
 
 impl AnchoredEm {
-    /// The temper under which known poses are most probable in the filter's belief.
+    /// The tempering under which known poses are most probable in the filter's belief.
     pub(super) fn calibrate(&mut self, epoch: u64, lessons: &[Lesson]) -> Result<()> {
         let sensor = self.sensor();
         let count = held_out(lessons.len());
-        let judged = &lessons[if count > 0 { lessons.len() - count } else { 0 }..];
-        let kernel = self.scales.state_std.map(|std| KERNEL * std);
-        let judge = |temper: f64| -> Result<f64> {
+        let evaluated = &lessons[if count > 0 { lessons.len() - count } else { 0 }..];
+        let kernel = self.normalisation.state_std.map(|std| KERNEL * std);
+        let evaluate = |tempering: f64| -> Result<f64> {
             let one = |(number, lesson): (usize, &Lesson)| {
                 let draws = Stream::new(self.seed.rotate_left(16) ^ epoch, number as u64);
-                let mut tracker = self.tracker(&sensor, self.particles, temper, draws);
-                let mut frames = sensor.encode(&sensor::images(lesson, &self.scales.pixels)?);
+                let mut tracker = self.tracker(&sensor, self.particles, tempering, draws);
+                let mut frames = sensor.encode(&sensor::images(lesson, &self.normalisation.pixels)?);
                 let mut sum = 0.0;
                 for t in 0..lesson.len() {
                     tracker.step(frames.at(t), Some(action(lesson.actions(), t)));
@@ -38,11 +38,15 @@ impl AnchoredEm {
                 }
                 Ok(sum)
             };
-            let sums = judged.par_iter().enumerate().map(one).collect::<Result<Vec<f64>>>()?;
+            let sums = evaluated.par_iter().enumerate().map(one).collect::<Result<Vec<f64>>>()?;
             Ok(sums.iter().sum())
         };
-        let tried = TEMPERS.iter().map(|&temper| Ok((temper, judge(temper)?))).collect::<Result<Vec<_>>>()?;
-        self.temper = tried.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(self.temper, |best| best.0);
+        let tried = TEMPERS
+            .iter()
+            .map(|&tempering| Ok((tempering, evaluate(tempering)?)))
+            .collect::<Result<Vec<_>>>()?;
+        self.tempering =
+            tried.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(self.tempering, |best| best.0);
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use crate::dropout::Phase;
 use crate::ops::FrameEncoder;
 use crate::parameters::Named;
 use driftless_core::{Particles, Space};
-use driftless_kernels::contrast::Workshop;
+use driftless_kernels::contrast::Workspace;
 use driftless_world::random::Random;
 
 /// Images of an update, and poses of each.
@@ -22,7 +22,7 @@ pub struct Example<'a> {
 pub fn loss(
     (encoder, matcher): (&FrameEncoder, &Matcher),
     examples: &[Example<'_>],
-    shop: &mut Workshop,
+    workspace: &mut Workspace,
     random: &mut Random,
 ) -> (f64, Vec<Named>) {
     let count = IMAGES.min(examples.len());
@@ -34,5 +34,5 @@ pub fn loss(
         (0..POSES).for_each(|_| poses.push(&example.poses[random.below(example.poses.len())]));
     }
     let phase = Phase::Training { seed: random.bits() };
-    encoder.contrast(matcher, &pixels, &poses, phase, shop)
+    encoder.contrast(matcher, &pixels, &poses, phase, workspace)
 }

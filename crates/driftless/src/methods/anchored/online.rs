@@ -3,7 +3,7 @@
 use super::AnchoredEm;
 use super::sensor::{EncodedFrames, ImageSensor};
 use super::tracker::Tracker;
-use crate::online::{Estimate, UnderWay};
+use crate::online::{Estimate, OnlineFilter};
 use driftless_core::Stream;
 use std::sync::Arc;
 
@@ -21,20 +21,20 @@ impl AnchoredEm {
     pub(super) fn online_tracker(&self, particles: usize, seed: u64) -> OnlineTracker {
         let sensor = self.sensor();
         OnlineTracker {
-            tracker: self.tracker(&sensor, particles, self.temper, Stream::new(seed, 0)),
+            tracker: self.tracker(&sensor, particles, self.tempering, Stream::new(seed, 0)),
             frames: EncodedFrames::new(Arc::new(sensor)),
             began: false,
-            blank: vec![f32::NAN; self.scales.pixels.shape().iter().product()],
+            blank: vec![f32::NAN; self.normalisation.pixels.shape().iter().product()],
         }
     }
 }
 
-impl UnderWay for OnlineTracker {
+impl OnlineFilter for OnlineTracker {
     fn step(&mut self, image: Option<&[f32]>, action: Option<[f64; 3]>) -> Estimate {
         self.frames.encode(image.unwrap_or(&self.blank));
         let (_, moved) = self.tracker.step(&mut self.frames, action.map(|action| action.map(|x| x as f32)));
         if !self.began {
-            self.make_room();
+            self.reserve();
         }
         let state = self.tracker.state();
         Estimate {
@@ -48,7 +48,7 @@ impl UnderWay for OnlineTracker {
 
 impl OnlineTracker {
     /// Scores and injects as many as will ever be, so that no later step needs memory.
-    fn make_room(&mut self) {
+    fn reserve(&mut self) {
         self.began = true;
         let most = self.tracker.filter.population.most;
         self.frames.reserve(most + most / 10 + 1);

@@ -2,7 +2,7 @@
 
 use crate::batch::PixelScale;
 use crate::error::{Error, Result};
-use crate::learn::Scales;
+use crate::learn::Normalisation;
 use crate::model::SharpMatch;
 use crate::nets::{ConvPlan, ImageEncoder, PlaceEncoder, Projected, Waves};
 use crate::ops::{EncoderWorkspace, FrameEncoder};
@@ -32,16 +32,16 @@ const WIDTHS: [usize; 3] = [128, 128, 128];
 const KEEP: f64 = 0.5;
 
 /// The first network.
-pub fn matcher(scales: &Scales, seed: u64, device: &Device) -> Matcher {
+pub fn matcher(normalisation: &Normalisation, seed: u64, device: &Device) -> Matcher {
     let mut init = Init::new(seed, device, DType::F32);
-    let plan = ConvPlan { keep: KEEP, ..ConvPlan::released(scales.pixels.shape()) };
+    let plan = ConvPlan { keep: KEEP, ..ConvPlan::released(normalisation.pixels.shape()) };
     let inner = plan.features;
-    let eyes = Projected::new(ImageEncoder::new(plan, &mut init), inner, WIDTHS[2], &mut init);
-    let middle = |k: usize| 0.5 * (scales.low[k] + scales.high[k]);
-    let extent = (0..2).map(|k| scales.high[k] - scales.low[k]).fold(0.0, f64::max);
+    let frame_encoder = Projected::new(ImageEncoder::new(plan, &mut init), inner, WIDTHS[2], &mut init);
+    let middle = |k: usize| 0.5 * (normalisation.low[k] + normalisation.high[k]);
+    let extent = (0..2).map(|k| normalisation.high[k] - normalisation.low[k]).fold(0.0, f64::max);
     let waves = Waves::new([middle(0), middle(1)], if extent > 0.0 { extent } else { 1.0 }, OCTAVES);
     let places = PlaceEncoder::new(waves, &WIDTHS, &mut init);
-    SharpMatch::new(eyes, places, &init)
+    SharpMatch::new(frame_encoder, places, &init)
 }
 
 /// Normalised images of a lesson, one after the other.
@@ -69,9 +69,9 @@ pub struct ImageSensor {
 
 impl ImageSensor {
     /// The network, and a map of the box from `low` to `high`.
-    pub fn new(encoder: FrameEncoder, scales: &Scales, bounds: [[f64; 2]; 2]) -> Self {
+    pub fn new(encoder: FrameEncoder, normalisation: &Normalisation, bounds: [[f64; 2]; 2]) -> Self {
         let (mut random, [low, high]) = (Random::new(0), bounds);
-        let steps = |k: usize| (high[k] - low[k]) / scales.step_size[k];
+        let steps = |k: usize| (high[k] - low[k]) / normalisation.step_size[k];
         let size = ((MAP_DENSITY * steps(0) * steps(1)) as usize).clamp(LEAST_MAP, MOST_MAP);
         let turn = std::f64::consts::PI;
         let ranges = [[low[0], high[0]], [low[1], high[1]], [-turn, turn]];

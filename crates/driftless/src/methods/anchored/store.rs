@@ -1,11 +1,11 @@
 //! The method as plain numbers, and back.
 
-use super::{AnchoredEm, Teaching};
+use super::{AnchoredEm, Supervision};
 use crate::error::{Error, Result};
 use crate::parameters::Named;
 use burn::tensor::DType;
 
-const TEMPER: &str = "filter.temper";
+const TEMPER: &str = "filter.tempering";
 const NOISE: &str = "filter.noise";
 const LENGTHS: &str = "paths.lengths";
 const POSES: &str = "paths.poses";
@@ -24,14 +24,14 @@ impl AnchoredEm {
     /// The network, and the two settings of the filter that were learned.
     pub(super) fn stored_parameters(&self) -> Vec<Named> {
         let mut all = self.values.clone();
-        all.extend([named(TEMPER, vec![self.temper]), named(NOISE, self.noise.to_vec())]);
+        all.extend([named(TEMPER, vec![self.tempering]), named(NOISE, self.noise.to_vec())]);
         all
     }
 
     /// The optimiser's state, and the paths drawn last.
     pub(super) fn stored_memory(&self) -> Vec<Named> {
         let mut all = self.optimiser.state();
-        if self.teaching == Teaching::LabelsAlone {
+        if self.supervision == Supervision::LabelsAlone {
             return all;
         }
         all.push(named(LENGTHS, self.drawn.iter().map(|path| path.len() as f64).collect()));
@@ -58,11 +58,11 @@ impl AnchoredEm {
 
     pub(super) fn take_back(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
         self.check_shapes(parameters)?;
-        let (temper, noise) = (find(parameters, TEMPER)?, find(parameters, NOISE)?);
+        let (tempering, noise) = (find(parameters, TEMPER)?, find(parameters, NOISE)?);
         let valid = |values: &[f64]| values.iter().all(|&x| x.is_finite() && x >= 0.0);
-        if temper.len() != 1
+        if tempering.len() != 1
             || noise.len() != 4
-            || !valid(temper)
+            || !valid(tempering)
             || !valid(noise)
             || noise[0] * noise[1] == 0.0
         {
@@ -73,11 +73,11 @@ impl AnchoredEm {
             own.values.clone_from(&given.expect("it was looked for").values);
         }
         self.encoder.load(&self.values);
-        (self.temper, self.noise) = (temper[0], [noise[0], noise[1], noise[2], noise[3]]);
+        (self.tempering, self.noise) = (tempering[0], [noise[0], noise[1], noise[2], noise[3]]);
         (self.bridges, self.drawn) = (None, Vec::new());
         let Some(memory) = memory else { return Ok(()) };
         self.optimiser = self.optimiser.clone().with_state(memory);
-        if self.teaching == Teaching::LabelsAlone {
+        if self.supervision == Supervision::LabelsAlone {
             return Ok(());
         }
         self.effective_sample_size = find(memory, SIZE)?.first().copied().unwrap_or(0.0);

@@ -42,9 +42,9 @@ impl Tracker {
         let started = filter.global_start(Space::SE2, frames, self.looks_first, draws);
         let (mut first, log_evidence) = started.expect("a map of poses can propose");
         // The first belief is the largest but for injected particles: memory for it will do for all others.
-        let room = workspace.log_likelihoods.capacity();
-        first.belief.particles.reserve(room);
-        first.belief.weights.reserve(room);
+        let workspace = workspace.log_likelihoods.capacity();
+        first.belief.particles.reserve(workspace);
+        first.belief.weights.reserve(workspace);
         *state = Some(first);
         (log_evidence, action.is_some())
     }

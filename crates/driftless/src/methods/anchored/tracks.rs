@@ -26,12 +26,12 @@ impl AnchoredEm {
             return Err(Error::File(problem.in_record(format!("episode {number}"))));
         }
         let lesson = LabelBudget::new(1.0, 0)?.plan([known]).lesson(0, episode.clone())?;
-        let mut frames = sensor.encode(&sensor::images(&lesson, &self.scales.pixels)?);
+        let mut frames = sensor.encode(&sensor::images(&lesson, &self.normalisation.pixels)?);
         let truth = episode.states.iter().flatten().map(pose);
         let truth = truth.map(|[x, y, heading]| Pose::new(x, y, heading)).collect();
-        let mut recorder = Recorder::new(truth, number as u64, how, &self.scales);
+        let mut recorder = Recorder::new(truth, number as u64, how, &self.normalisation);
         let draws = Stream::new(how.seed, number as u64);
-        let mut tracker = self.tracker(sensor, how.particles, self.temper, draws);
+        let mut tracker = self.tracker(sensor, how.particles, self.tempering, draws);
         for t in 0..episode.len() {
             let (log_evidence, _) = tracker.step(frames.at(t), Some(action(&episode.actions, t)));
             recorder.step(&tracker.state().belief, log_evidence);

@@ -2,7 +2,7 @@
 
 use super::network::Network;
 use super::particles::{State, first};
-use super::teaching::{Pool, look};
+use super::training::{Pool, look};
 use super::walk::{PIXELS_PER_UNIT, Walk};
 use crate::error::Result;
 use crate::learn::HouseSettings;

@@ -1,4 +1,4 @@
-//! What teaches PF-net's filter: the squared error at known poses and the pseudo-likelihood of a block, and how they
+//! What trains PF-net's filter: the squared error at known poses and the pseudo-likelihood of a block, and how they
 //! pull at the log-likelihoods of all particles.
 //!
 //! Poses do not depend on the network, so everything is a function of its numbers a_t(i), step t, particle i:
@@ -15,7 +15,7 @@
 mod back;
 mod terms;
 
-pub(super) use terms::{Judge, Terms};
+pub(super) use terms::{LabelLoss, Terms};
 
 use crate::objective::Likelihoods;
 use back::{add_through_softmax, to_parents};
@@ -75,8 +75,8 @@ pub(super) struct Block {
     steps: Vec<Step>,
     /// The squared errors, before their weight.
     pub(super) error: f64,
-    /// What beliefs are judged by, before its weight.
-    pub(super) judged: f64,
+    /// The loss of beliefs at labels, before its weight.
+    pub(super) evaluated: f64,
     /// How many poses were known, by how surely.
     pub(super) known: f64,
 }
@@ -100,7 +100,7 @@ impl Block {
     /// Begins with carried weights, which are constants.
     pub(super) fn new(terms: Terms, log_weights: Vec<f64>, children: Option<Vec<f64>>) -> Self {
         let past = vec![0.0; log_weights.len()];
-        Self { terms, log_weights, past, children, steps: Vec::new(), error: 0.0, judged: 0.0, known: 0.0 }
+        Self { terms, log_weights, past, children, steps: Vec::new(), error: 0.0, evaluated: 0.0, known: 0.0 }
     }
 
     /// log μ of all first states, or the log density of the move that all particles have just made.
@@ -190,8 +190,8 @@ impl Block {
         let error = x * x + y * y + HEADING * heading * heading;
         self.error += certainty * error;
         self.known += certainty;
-        let (judged, mut by) = match self.terms.judge {
-            Judge::SquaredError => {
+        let (evaluated, mut by) = match self.terms.label_loss {
+            LabelLoss::SquaredError => {
                 let by = |pose: &[f64; 3]| {
                     let d = differences(pose);
                     2.0 * (x * d[0] + y * d[1] + HEADING * heading * d[2])
@@ -200,9 +200,9 @@ impl Block {
                 add_through_softmax(&step.weights, &by, &mut sum);
                 (error, sum)
             }
-            Judge::Density => density(&step.weights, poses.iter().map(differences)),
+            LabelLoss::Density => density(&step.weights, poses.iter().map(differences)),
         };
-        self.judged += certainty * judged;
+        self.evaluated += certainty * evaluated;
         for by in &mut by {
             *by *= certainty * self.terms.known;
         }

@@ -12,7 +12,7 @@ use super::super::updates::{Figures, Tally, epoch_seed};
 use super::network::Network;
 use super::told;
 use crate::error::{Error, Result};
-use crate::learn::{EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
+use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
 use crate::optimise::{Optimiser, Report};
 use crate::parameters::{self, Init, Named};
 use burn::tensor::{DType, Device};
@@ -23,7 +23,7 @@ use driftless_world::pose::Pose;
 use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
 use head::Head;
-use rollout::{Carried, Seen, estimates};
+use rollout::{Carried, Rollout, estimates};
 
 use super::walk::{PIXELS_PER_UNIT, Walk};
 
@@ -39,9 +39,9 @@ pub struct HouseLstm {
 }
 
 impl HouseLstm {
-    /// Not taught yet.
-    pub fn new(experiment: &Experiment, scales: &Scales) -> Self {
-        let [image_channels, _, _] = scales.pixels.shape();
+    /// Not trained yet.
+    pub fn new(experiment: &Experiment, normalisation: &Normalisation) -> Self {
+        let [image_channels, _, _] = normalisation.pixels.shape();
         let plan = PfnetPlan { map_channels: experiment.house.map_mode().channels(), image_channels };
         let network = Network::branches(plan, &mut Random::stream(experiment.seed, 0));
         let mut init =
@@ -51,7 +51,7 @@ impl HouseLstm {
     }
 
     /// All blocks of a batch, an update each.
-    fn teach(&mut self, lessons: &[Lesson], tally: &mut Tally) -> Result<()> {
+    fn train_batch(&mut self, lessons: &[Lesson], tally: &mut Tally) -> Result<()> {
         let settings = self.experiment.house.clone();
         let walks = lessons.iter().map(|lesson| Walk::new(lesson, &settings)).collect::<Result<Vec<_>>>()?;
         let mut carried = Carried::new(&walks)?;
@@ -68,7 +68,7 @@ impl HouseLstm {
         let labels = walks.iter().flat_map(|walk| &walk.labels[from..from + settings.block]);
         // A mean over the poses that are known.
         let labelled = (labels.flatten().count() as f64).max(1.0);
-        let Seen { error, known, gradients, head } =
+        let Rollout { error, known, gradients, head } =
             rollout::block(&self.network, &self.head, settings, (walks, carried), from, 1.0 / labelled);
         let loss = error / labelled + settings.l2 * self.network.half_square();
         let mut all = self.network.gradients(&gradients, settings.l2);
@@ -110,7 +110,7 @@ impl Method for HouseLstm {
         let seed = epoch_seed(self.experiment.seed, epoch);
         let mut tally = Tally::default();
         for batch in super::batches(seed, lessons.len(), self.experiment.batch_size)? {
-            self.teach(&lessons.lessons(&batch, epoch)?, &mut tally)?;
+            self.train_batch(&lessons.lessons(&batch, epoch)?, &mut tally)?;
         }
         Ok(tally.report())
     }

@@ -4,7 +4,7 @@
 //! variable `DRIFTLESS_PFNET_TWIN`. Without it the test says so and does nothing.
 
 use super::network::Network;
-use super::objective::{Block, Judge, Terms};
+use super::objective::{Block, LabelLoss, Terms};
 use crate::learn::HousePseudoLikelihood;
 use crate::objective::Likelihoods;
 use crate::parameters::Named;
@@ -73,8 +73,8 @@ impl Case<'_> {
         let (mut memory, mut loss) = (PfnetMemory::default(), L2 * network.half_square());
         for row in 0..self.dump.shape("poses")[0] {
             let block = self.block(network, row, &mut memory);
-            network.net().backward(Cpu::best(), &block.pulls(), &mut memory, &mut gradient);
-            loss += self.terms.known * block.judged - self.terms.pseudo * block.pseudo_likelihood();
+            network.net().backward(Cpu::best(), &block.log_gradients(), &mut memory, &mut gradient);
+            loss += self.terms.known * block.evaluated - self.terms.pseudo * block.pseudo_likelihood();
         }
         let expected = self.dump.of("loss.total")[0];
         assert!((loss - expected).abs() < 1e-5 * expected, "loss {loss} {expected}");
@@ -146,7 +146,7 @@ const L2: f64 = 4e-6;
 fn terms(known: f64, pseudo: f64, normalised: bool) -> Terms {
     let likelihoods = if normalised { Likelihoods::Normalised } else { Likelihoods::Literal };
     Terms {
-        judge: Judge::SquaredError,
+        label_loss: LabelLoss::SquaredError,
         known,
         pseudo,
         switches: HousePseudoLikelihood {

@@ -5,7 +5,7 @@ use super::told;
 use super::walk::{PIXELS_PER_UNIT, state};
 use crate::classical::{ClassicalSettings, track};
 use crate::error::{Error, Result};
-use crate::learn::{EpochReport, Experiment, Method, Scales, Tracking, TrainingSet};
+use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
 use crate::methods::house::filter::{in_units, odometry, started};
 use crate::methods::house::particles::{State, first};
 use crate::methods::house::walk::in_pixels;
@@ -35,12 +35,12 @@ pub enum Unlearned {
 pub struct UnlearnedMethod {
     which: Unlearned,
     settings: ClassicalSettings,
-    scales: Scales,
+    normalisation: Normalisation,
 }
 
 impl UnlearnedMethod {
     /// The filter's noise is that of the experiment.
-    pub fn new(which: Unlearned, experiment: &Experiment, scales: &Scales) -> Self {
+    pub fn new(which: Unlearned, experiment: &Experiment, normalisation: &Normalisation) -> Self {
         let house = &experiment.house;
         let settings = ClassicalSettings {
             position_noise: house.noise_metres,
@@ -48,7 +48,7 @@ impl UnlearnedMethod {
             resampler: experiment.resampler.clone(),
             ..house.classical.clone()
         };
-        Self { which, settings, scales: scales.clone() }
+        Self { which, settings, normalisation: normalisation.clone() }
     }
 
     fn follow(&self, number: usize, episode: &Trajectory, how: Tracking) -> Result<Track> {
@@ -67,7 +67,7 @@ impl UnlearnedMethod {
         match self.which {
             Unlearned::Odometry => Ok(dead_reckoning(&lesson, truth, &start)),
             Unlearned::Classical => {
-                let recorder = Recorder::new(truth, number as u64, how, &self.scales);
+                let recorder = Recorder::new(truth, number as u64, how, &self.normalisation);
                 self.localise(&lesson, maps, &start, recorder, Stream::new(how.seed, number as u64))
             }
         }

@@ -1,8 +1,8 @@
 //! How PF-net's filter is trained: which blocks make an update, and what counts in them.
 
 use super::excerpt::{self, Excerpt};
-use super::objective::{Judge, Terms};
-use super::teaching::{self, Carried, Sums};
+use super::objective::{LabelLoss, Terms};
+use super::training::{self, Carried, Sums};
 use super::walk::Walk;
 use super::{Figures, PfnetFilter, Tally, Training};
 use crate::error::Result;
@@ -21,7 +21,7 @@ impl PfnetFilter {
         let known: f64 = excerpts.iter().map(Excerpt::weight).sum();
         let count = excerpts.len() as f64;
         Terms {
-            judge: if near_labels { Judge::Density } else { Judge::SquaredError },
+            label_loss: if near_labels { LabelLoss::Density } else { LabelLoss::SquaredError },
             known: if known > 0.0 { settings.known_weight / known } else { 0.0 },
             pseudo: if sdpf { settings.pseudo_weight / count } else { 0.0 },
             switches: settings.pseudo_likelihood,
@@ -34,7 +34,7 @@ impl PfnetFilter {
     }
 
     /// All blocks of a batch one after the other, an update each, beliefs carried on: PF-net's way and the paper's.
-    pub(super) fn teach_along(&mut self, walks: &[Walk], seed: u64, tally: &mut Tally) -> Result<()> {
+    pub(super) fn train_along(&mut self, walks: &[Walk], seed: u64, tally: &mut Tally) -> Result<()> {
         let particles = self.experiment.particles;
         let one = |(number, walk): (usize, &Walk)| {
             Carried::new(walk.start, walk, particles, Random::stream(seed, number as u64))
@@ -74,7 +74,7 @@ impl PfnetFilter {
         tally: &mut Tally,
     ) {
         let settings = &self.experiment.house;
-        let children = teaching::children(&self.network, &self.in_training, &blocks, carried, &self.pool);
+        let children = training::children(&self.network, &self.in_training, &blocks, carried, &self.pool);
         let known: f64 = blocks.iter().flat_map(|(excerpts, _)| excerpts).map(Excerpt::weight).sum();
         let (count, number) = (carried.len(), blocks.len());
         let mut all: Option<(Sums, PfnetGradient, Terms)> = None;
@@ -85,7 +85,7 @@ impl PfnetFilter {
             terms.known = if known > 0.0 { settings.known_weight / known } else { 0.0 };
             terms.pseudo /= number as f64;
             let (sums, gradient) =
-                teaching::block(&self.network, &self.in_training, *terms, (excerpts, carried), &self.pool);
+                training::block(&self.network, &self.in_training, *terms, (excerpts, carried), &self.pool);
             match &mut all {
                 Some((total, whole, _)) => {
                     total.add(sums);
@@ -102,7 +102,7 @@ impl PfnetFilter {
     }
 
     /// As many blocks, each of them somewhere near a known pose.
-    pub(super) fn teach_near_labels(&mut self, walks: &[Walk], seed: u64, tally: &mut Tally) -> Result<()> {
+    pub(super) fn train_near_labels(&mut self, walks: &[Walk], seed: u64, tally: &mut Tally) -> Result<()> {
         let block = self.settings().block;
         let carry = self.training == Training::Driftless;
         let error = excerpt::odometry_error(walks);
@@ -137,7 +137,7 @@ impl PfnetFilter {
     }
 
     fn block(&self, excerpts: &[Excerpt], carried: &mut [Carried], terms: Terms) -> (Sums, PfnetGradient) {
-        teaching::block(&self.network, &self.in_training, terms, (excerpts, carried), &self.pool)
+        training::block(&self.network, &self.in_training, terms, (excerpts, carried), &self.pool)
     }
 
     /// One update by what `count` blocks came to.
@@ -149,8 +149,8 @@ impl PfnetFilter {
         count: usize,
     ) -> (Figures, Report) {
         let settings = &self.experiment.house;
-        let Sums { error, judged, known, pseudo, effective } = sums;
-        let loss = terms.known * judged - terms.pseudo * pseudo + settings.l2 * self.network.half_square();
+        let Sums { error, evaluated, known, pseudo, effective } = sums;
+        let loss = terms.known * evaluated - terms.pseudo * pseudo + settings.l2 * self.network.half_square();
         let gradients = self.network.gradients(&gradient, settings.l2);
         self.pool.give_back(gradient);
         let optimiser = &mut self.optimiser;
@@ -169,13 +169,13 @@ impl PfnetFilter {
 mod tests {
     use super::*;
     use crate::batch::PixelScale;
-    use crate::learn::{Experiment, HouseSettings, Scales, WorldKind};
+    use crate::learn::{Experiment, HouseSettings, Normalisation, WorldKind};
     use driftless_world::trajectory::{Images, Pixels};
 
     fn filter(experiment: &Experiment, training: Training) -> PfnetFilter {
         let images =
             Images { height: 1, width: 2, channels: 3, pixels: Pixels::Bytes(vec![0, 9, 8, 1, 5, 2]) };
-        let scales = Scales {
+        let normalisation = Normalisation {
             pixels: PixelScale::measure([&images]).unwrap(),
             state_mean: [0.0; 3],
             state_std: [1.0; 3],
@@ -184,7 +184,7 @@ mod tests {
             low: [0.0; 3],
             high: [1.0; 3],
         };
-        PfnetFilter::new(experiment, &scales, training).unwrap()
+        PfnetFilter::new(experiment, &normalisation, training).unwrap()
     }
 
     fn house() -> Experiment {

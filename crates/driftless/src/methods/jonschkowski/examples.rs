@@ -211,7 +211,7 @@ mod tests {
         assert!(short.windows(9, &mut Random::new(1)).unwrap().iter().all(|window| window.len() == 7));
     }
 
-    /// Poses, actions and images that are not finite teach nothing.
+    /// Poses, actions and images that are not finite train nothing.
     #[test]
     fn what_is_not_finite_is_no_example() {
         let spoil = |pose: f32, action: f32, pixel: f32| {

@@ -18,7 +18,7 @@ fn lessons(poses: &[[f32; 3]], actions: &[[f32; 3]]) -> TrainingSet {
 /// The loss before any update, of a filter of one particle.
 fn loss(stage: Stage, lessons: &TrainingSet, change: impl Fn(&mut Named)) -> f64 {
     let experiment = Experiment { label_fraction: 1.0, particles: 1, batch_size: 4, ..Experiment::default() };
-    let mut method = Jonschkowski::new(&experiment, &Scales::measure(lessons).unwrap()).unwrap();
+    let mut method = Jonschkowski::new(&experiment, &Normalisation::measure(lessons).unwrap()).unwrap();
     let mut parameters = method.parameters();
     parameters.iter_mut().for_each(change);
     method.restore(&parameters, None).unwrap();

@@ -12,9 +12,9 @@ fn matcher(plan: ConvPlan, widths: &[usize], seed: u64) -> Matcher {
     let mut init = Init::new(seed, &Device::flex().autodiff(), DType::F32);
     let inner = plan.features;
     let last = widths[widths.len() - 1];
-    let eyes = Projected::new(ImageEncoder::new(plan, &mut init), inner, last, &mut init);
+    let frame_encoder = Projected::new(ImageEncoder::new(plan, &mut init), inner, last, &mut init);
     let places = PlaceEncoder::new(Waves::new([50.0, 20.0], 100.0, 3), widths, &mut init);
-    SharpMatch::new(eyes, places, &init)
+    SharpMatch::new(frame_encoder, places, &init)
 }
 
 /// The loss and its gradients with tensors.
@@ -63,9 +63,9 @@ fn the_same_as_with_tensors() {
         let poses = Particles::from_states(Space::SE2, (0..count * each).map(|_| pose()));
         for phase in [Phase::Evaluation, Phase::Training { seed: 5 }] {
             let (expected, by_tensors) = with_tensors(&matcher, &images, &poses, phase);
-            let eyes = FrameEncoder::of(&matcher);
+            let frame_encoder = FrameEncoder::of(&matcher);
             let (found, by_kernels) =
-                eyes.contrast(&matcher, &images, &poses, phase, &mut Workshop::default());
+                frame_encoder.contrast(&matcher, &images, &poses, phase, &mut Workspace::default());
             assert!((found - expected).abs() < 1e-5 * (1.0 + expected), "{plan:?}: {found}, not {expected}");
             assert_eq!(by_kernels.len(), by_tensors.len());
             let length = apart(&[], &by_tensors.iter().flat_map(|g| g.values.clone()).collect::<Vec<_>>())[1];
@@ -99,20 +99,25 @@ fn scores_as_with_tensors() {
     let cues = matcher.encode(&Tensor::from_data(data, (&device, DType::F32)).autodiff(), Phase::Evaluation);
     let flat: Vec<f32> = (0..101).flat_map(|i| poses.state(i)).collect();
     let states = Tensor::<3>::from_data(TensorData::new(flat, [1, 101, 3]), (&device, DType::F32)).autodiff();
-    let eyes = FrameEncoder::of(&matcher);
+    let frame_encoder = FrameEncoder::of(&matcher);
     let mut workspace = EncoderWorkspace::default();
-    let (mut seen, atlas) = (Vec::new(), eyes.atlas(&poses));
-    eyes.encode(&images, &mut workspace, &mut seen);
+    let (mut seen, atlas) = (Vec::new(), frame_encoder.atlas(&poses));
+    frame_encoder.encode(&images, &mut workspace, &mut seen);
     let mut looked_up = Vec::new();
-    eyes.look_up(&seen, &atlas, &mut looked_up);
+    frame_encoder.look_up(&seen, &atlas, &mut looked_up);
     let wide = looked_up.len() / 5;
     for t in 0..5 {
         let expected = matcher.log_likelihood(&cues, t, states.clone()).try_to_vec_as::<f64>().unwrap();
         let mut found = vec![0.0; 101];
-        eyes.scores(&seen[t * eyes.width()..][..eyes.width()], &poses, &mut workspace, &mut found);
+        frame_encoder.scores(
+            &seen[t * frame_encoder.width()..][..frame_encoder.width()],
+            &poses,
+            &mut workspace,
+            &mut found,
+        );
         for (k, expected) in expected.into_iter().enumerate() {
             let expected = if t == 3 { 0.0 } else { expected };
-            for found in [found[k], eyes.sharpness() * looked_up[t * wide + k]].map(f64::from) {
+            for found in [found[k], frame_encoder.sharpness() * looked_up[t * wide + k]].map(f64::from) {
                 assert!((found - expected).abs() < 1e-4, "{t} {k}: {found}, not {expected}");
             }
         }

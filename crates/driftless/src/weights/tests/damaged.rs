@@ -3,8 +3,8 @@
 use super::*;
 use driftless_world::random::Random;
 
-/// A file of one tensor with this header and so many zero bytes, as `load` and `read` judge it.
-fn judged(folder: &Folder, header: &str, data: usize) -> String {
+/// A file of one tensor with this header and so many zero bytes, as `load` and `read` evaluate it.
+fn evaluated(folder: &Folder, header: &str, data: usize) -> String {
     let file = folder.0.join("a.safetensors");
     fs::write(&file, [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &vec![0; data]].concat())
         .unwrap();
@@ -16,12 +16,15 @@ fn judged(folder: &Folder, header: &str, data: usize) -> String {
 #[test]
 fn hostile_headers_are_refused() {
     let folder = Folder::new("hostile");
-    let judged = |header: &str, data: usize| judged(&folder, header, data);
+    let evaluated = |header: &str, data: usize| evaluated(&folder, header, data);
     let tensor = |name: &str, dtype: &str, shape: &str, offsets: &str| {
         format!(r#""{name}":{{"dtype":"{dtype}","shape":{shape},"data_offsets":{offsets}}}"#)
     };
     let one = tensor("a", "F32", "[2]", "[0,8]");
-    assert!(judged(&format!("{{{one}}}"), 8).starts_with("[Named { name: \"a\""), "a file of others is read");
+    assert!(
+        evaluated(&format!("{{{one}}}"), 8).starts_with("[Named { name: \"a\""),
+        "a file of others is read"
+    );
     let cases = [
         (format!("{{{one}}}"), 7, "tensors take 8 bytes, but 7 follow"),
         (format!("{{{one}}}"), 9, "tensors take 8 bytes, but 9 follow"),
@@ -50,7 +53,7 @@ fn hostile_headers_are_refused() {
         ),
     ];
     for (header, data, message) in cases {
-        let found = judged(&header, data);
+        let found = evaluated(&header, data);
         assert!(found.starts_with("FILE: ") && found.contains(message), "{found}");
     }
 }

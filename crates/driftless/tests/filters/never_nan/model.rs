@@ -93,9 +93,9 @@ fn init(precision: DType) -> Init {
 
 fn model<T: Transition>(transition: T, extreme: &Extreme, precision: DType) -> TestModel<T> {
     let mut init = init(precision);
-    let eyes = Linear::new(4, extreme, &mut init);
+    let frame_encoder = Linear::new(4, extreme, &mut init);
     let place = Linear::new(3, extreme, &mut init);
-    let measurement = Forced { inner: FeatureMatch::new(eyes, place), added: extreme.added };
+    let measurement = Forced { inner: FeatureMatch::new(frame_encoder, place), added: extreme.added };
     let within = StateBox { low: [-1.0, -1.0], high: [1.0, 1.0] };
     let proposer = ParticleProposer::with_units(16, 6, within, &mut init);
     WithProposer { model: StateSpace { transition, measurement }, proposer }

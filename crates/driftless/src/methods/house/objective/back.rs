@@ -1,14 +1,16 @@
-//! The way back through a block: how the loss pulls at the network's numbers.
+//! The way back through a block: how the loss gradients at the network's numbers.
 
 use super::{Block, Stand, Step};
 
 impl Block {
     /// ∂L/∂a for all particles, step after step.
-    pub(in crate::methods::house) fn pulls(&self) -> Vec<f32> {
+    pub(in crate::methods::house) fn log_gradients(&self) -> Vec<f32> {
         let count = self.past.len();
-        let mut pulls = vec![0.0; count * self.steps.len()];
+        let mut log_gradients = vec![0.0; count * self.steps.len()];
         let (mut by_log_weights, mut by_past) = (vec![0.0; count], vec![0.0; count]);
-        for (t, (step, pulls)) in self.steps.iter().zip(pulls.chunks_exact_mut(count)).enumerate().rev() {
+        for (t, (step, log_gradients)) in
+            self.steps.iter().zip(log_gradients.chunks_exact_mut(count)).enumerate().rev()
+        {
             let known = |sum: &mut [f64]| {
                 step.by_log_weights.iter().flatten().zip(sum).for_each(|(by, sum)| *sum += by);
             };
@@ -25,9 +27,9 @@ impl Block {
             if t + 1 == self.steps.len() {
                 self.back_from_end(&mut by_log_weights, &mut by_past);
             }
-            back_to_network(step, &mut by_log_weights, &by_past, pulls);
+            back_to_network(step, &mut by_log_weights, &by_past, log_gradients);
         }
-        pulls
+        log_gradients
     }
 
     /// By log w and log η of the last step.
@@ -57,7 +59,7 @@ impl Block {
 }
 
 /// From log w and log η to the network's numbers of a step; leaves derivatives by the log w before it.
-fn back_to_network(step: &Step, by_log_weights: &mut [f64], by_past: &[f64], pulls: &mut [f32]) {
+fn back_to_network(step: &Step, by_log_weights: &mut [f64], by_past: &[f64], log_gradients: &mut [f32]) {
     if step.stand == Stand::Weights {
         by_log_weights.iter_mut().zip(by_past).for_each(|(sum, by)| *sum += by);
     }
@@ -65,7 +67,7 @@ fn back_to_network(step: &Step, by_log_weights: &mut [f64], by_past: &[f64], pul
     let sum: f64 = by_log_weights.iter().sum();
     by_log_weights.iter_mut().zip(&step.weighted).for_each(|(by, weight)| *by -= weight * sum);
     let total: f64 = by_past.iter().sum();
-    for (i, pull) in pulls.iter_mut().enumerate() {
+    for (i, pull) in log_gradients.iter_mut().enumerate() {
         let by_likelihood = match step.stand {
             Stand::Literal => by_past[i],
             Stand::Normalised => by_past[i] - step.shares[i] * total,

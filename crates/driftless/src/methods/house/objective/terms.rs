@@ -2,9 +2,9 @@
 
 use crate::learn::HousePseudoLikelihood;
 
-/// By what a belief is judged where the pose is known.
+/// By what a belief is evaluated where the pose is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::methods::house) enum Judge {
+pub(in crate::methods::house) enum LabelLoss {
     /// The squared error of its mean.
     SquaredError,
     /// Its density.
@@ -14,8 +14,8 @@ pub(in crate::methods::house) enum Judge {
 /// What counts how much.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::methods::house) struct Terms {
-    /// By what beliefs are judged.
-    pub(in crate::methods::house) judge: Judge,
+    /// By what beliefs are evaluated.
+    pub(in crate::methods::house) label_loss: LabelLoss,
     /// λ₁ over the number of poses that are known in a batch.
     pub(in crate::methods::house) known: f64,
     /// λ₂ over the number of blocks.

@@ -1,4 +1,4 @@
-//! The pulls against differences of the loss.
+//! The gradients against differences of the loss.
 
 use super::*;
 use crate::learn::HousePseudoLikelihood;
@@ -8,9 +8,9 @@ use driftless_world::random::Random;
 const COUNT: usize = 5;
 const STEPS: usize = 3;
 
-fn terms(judge: Judge, known: f64, pseudo: f64) -> Terms {
+fn terms(label_loss: LabelLoss, known: f64, pseudo: f64) -> Terms {
     Terms {
-        judge,
+        label_loss,
         known,
         pseudo,
         switches: HousePseudoLikelihood::default(),
@@ -51,7 +51,7 @@ fn run(terms: Terms, network: &[f64], other: Option<&Block>) -> (f64, Block) {
     }
     let held = other.filter(|_| terms.switches.hold_weights).unwrap_or(&block).counts();
     let pseudo: f64 = held.iter().zip(&block.last().past).map(|(count, past)| count * past).sum();
-    (terms.known * block.judged - terms.pseudo * pseudo, block)
+    (terms.known * block.evaluated - terms.pseudo * pseudo, block)
 }
 
 /// Numbers that choose these ancestors, so that differences do not jump.
@@ -66,14 +66,14 @@ fn choosing(ancestors: &[usize], log_weights: &[f64], a: &[f64], softness: f64) 
 /// Every pull against a difference.
 fn assert_derivatives(terms: Terms, network: &[f64]) {
     let (_, block) = run(terms, network, None);
-    for (k, &pull) in block.pulls().iter().enumerate() {
+    for (k, &pull) in block.log_gradients().iter().enumerate() {
         let at = |step: f64| {
             let mut network = network.to_vec();
             network[k] += step;
             run(terms, &network, Some(&block)).0
         };
         let expected = (at(1e-5) - at(-1e-5)) / 2e-5;
-        // Differences: 1e-10 and rounding of a loss of 10 by 1e-5; pulls are f32.
+        // Differences: 1e-10 and rounding of a loss of 10 by 1e-5; gradients are f32.
         let error = (f64::from(pull) - expected).abs();
         assert!(error < 1e-7 + 1e-6 * expected.abs(), "{terms:?} {k}: {pull} {expected}");
     }
@@ -87,20 +87,20 @@ fn numbers() -> Vec<f64> {
 #[test]
 fn pulls_are_derivatives() {
     for softness in [0.0, 0.6, 1.0] {
-        for (judge, known, pseudo) in [
-            (Judge::SquaredError, 1.3, 0.0),
-            (Judge::Density, 1.3, 0.0),
-            (Judge::SquaredError, 0.0, 0.7),
-            (Judge::Density, 1.3, 0.7),
+        for (evaluate, known, pseudo) in [
+            (LabelLoss::SquaredError, 1.3, 0.0),
+            (LabelLoss::Density, 1.3, 0.0),
+            (LabelLoss::SquaredError, 0.0, 0.7),
+            (LabelLoss::Density, 1.3, 0.7),
         ] {
-            assert_derivatives(Terms { softness, ..terms(judge, known, pseudo) }, &numbers());
+            assert_derivatives(Terms { softness, ..terms(evaluate, known, pseudo) }, &numbers());
         }
     }
 }
 
 /// For all switches of Q, with and without resampling.
 #[test]
-fn switches_are_followed_by_pulls() {
+fn switches_are_followed_by_log_gradients() {
     let values = [Likelihoods::Literal, Likelihoods::Normalised, Likelihoods::Released];
     for (likelihoods, genealogy) in
         values.into_iter().flat_map(|l| [Genealogy::BlockEnd, Genealogy::Final].map(|g| (l, g)))
@@ -114,7 +114,7 @@ fn switches_are_followed_by_pulls() {
                 ..HousePseudoLikelihood::default()
             };
             for (softness, last) in [(0.0, None), (0.6, Some(2)), (1.0, Some(2))] {
-                let terms = terms(Judge::SquaredError, 1.3, 0.7);
+                let terms = terms(LabelLoss::SquaredError, 1.3, 0.7);
                 let terms = Terms { switches, softness, threshold: 0.9, is_first: true, last, ..terms };
                 assert_derivatives(terms, &numbers());
             }
@@ -123,27 +123,27 @@ fn switches_are_followed_by_pulls() {
 }
 
 /// Expectation maximisation: with equal weights before, and one step, the weights are those that Q asks for, and
-/// nothing pulls. With weights that are not held, Q is -entropy: it pulls, and beliefs become sharp.
+/// nothing gradients. With weights that are not held, Q is -entropy: it gradients, and beliefs become sharp.
 #[test]
 fn a_uniform_belief_and_one_step_teach_nothing() {
-    let pulls = |hold_weights: bool| {
+    let log_gradients = |hold_weights: bool| {
         let switches = HousePseudoLikelihood { hold_weights, ..HousePseudoLikelihood::default() };
-        let terms = Terms { switches, ..terms(Judge::SquaredError, 0.0, 1.0) };
+        let terms = Terms { switches, ..terms(LabelLoss::SquaredError, 0.0, 1.0) };
         let mut block = Block::new(terms, vec![-(COUNT as f64).ln(); COUNT], None);
         block.weigh(numbers()[..COUNT].to_vec());
-        block.pulls()
+        block.log_gradients()
     };
     assert!(HousePseudoLikelihood::default().hold_weights);
     // Weights and shares are the same numbers but for rounding of 64 bits.
-    assert!(pulls(true).iter().all(|pull| pull.abs() < 1e-15), "{:?}", pulls(true));
-    assert!(pulls(false).iter().any(|pull| pull.abs() > 0.01), "{:?}", pulls(false));
+    assert!(log_gradients(true).iter().all(|pull| pull.abs() < 1e-15), "{:?}", log_gradients(true));
+    assert!(log_gradients(false).iter().any(|pull| pull.abs() > 0.01), "{:?}", log_gradients(false));
 }
 
 /// Particles are resampled where few of them count.
 #[test]
 fn resampled_below_the_threshold() {
     let resampled = |a: f64, threshold: f64| {
-        let terms = Terms { softness: 1.0, threshold, ..terms(Judge::SquaredError, 1.0, 0.0) };
+        let terms = Terms { softness: 1.0, threshold, ..terms(LabelLoss::SquaredError, 1.0, 0.0) };
         let mut block = Block::new(terms, vec![0.5_f64.ln(); 2], None);
         block.weigh(vec![a, 0.0]);
         let found = block.resample(&[0.2, 0.9]).is_some();
@@ -160,7 +160,7 @@ fn resampled_below_the_threshold() {
 /// Two children of the first particle, of which the second has one in the end.
 #[test]
 fn children_are_counted_back() {
-    let terms = Terms { softness: 1.0, ..terms(Judge::SquaredError, 0.0, 1.0) };
+    let terms = Terms { softness: 1.0, ..terms(LabelLoss::SquaredError, 0.0, 1.0) };
     let mut block = Block::new(terms, vec![0.5_f64.ln(); 2], None);
     for uniforms in [[0.1, 0.2], [0.1, 0.9]] {
         block.weigh(vec![0.0; 2]);
@@ -176,7 +176,7 @@ fn children_are_counted_back() {
 /// Two particles, one step, by hand: weights 1/4 and 3/4, errors 1 m and 0.
 #[test]
 fn by_hand() {
-    let mut block = Block::new(terms(Judge::SquaredError, 2.0, 1.0), vec![0.5_f64.ln(); 2], None);
+    let mut block = Block::new(terms(LabelLoss::SquaredError, 2.0, 1.0), vec![0.5_f64.ln(); 2], None);
     block.weigh(vec![0.0, 3.0_f64.ln()]);
     block.know(&[[50.0, 0.0, 0.0], [0.0; 3]], [0.0; 3], 1.0);
     assert!((block.error - 1.0 / 16.0).abs() < 1e-7);
@@ -188,11 +188,11 @@ fn by_hand() {
 /// Numbers beyond all reason neither spread NaN nor vanish.
 #[test]
 fn extreme_numbers() {
-    let terms = Terms { softness: 0.5, ..terms(Judge::Density, 1.0, 1.0) };
+    let terms = Terms { softness: 0.5, ..terms(LabelLoss::Density, 1.0, 1.0) };
     let mut block = Block::new(terms, vec![0.5_f64.ln(); 2], None);
     block.weigh(vec![-1e30, 1e30]);
     block.resample(&[0.3, 0.9]);
     block.know(&[[50.0, 0.0, 0.0], [0.0; 3]], [0.0; 3], 1.0);
-    assert!(block.pulls().iter().all(|pull| pull.is_finite()));
+    assert!(block.log_gradients().iter().all(|pull| pull.is_finite()));
     assert!(block.last().weights.iter().all(|weight| weight.is_finite()));
 }

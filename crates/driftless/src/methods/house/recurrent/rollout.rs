@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::learn::HouseSettings;
 use crate::methods::house::network::Network;
 use crate::methods::house::particles::first;
-use crate::methods::house::teaching::PARTS;
+use crate::methods::house::training::PARTS;
 use crate::methods::house::walk::Walk;
 use crate::parameters::{self, Init, Named};
 use burn::tensor::{DType, Device, Tensor, TensorData};
@@ -27,7 +27,7 @@ pub(super) struct Carried {
 }
 
 /// What a block came to.
-pub(super) struct Seen {
+pub(super) struct Rollout {
     pub(super) error: f64,
     pub(super) known: usize,
     /// By the weights of the branches.
@@ -89,7 +89,7 @@ pub(super) fn block(
     (walks, carried): (&[Walk], &mut Carried),
     from: usize,
     weight: f64,
-) -> Seen {
+) -> Rollout {
     let device = Device::flex().autodiff();
     let steps = settings.block;
     see(network, walks, &mut carried.memories, from..from + steps);
@@ -118,10 +118,10 @@ pub(super) fn block(
         let by = leaf.grad(&gradients).map(|by| by.try_to_vec_as::<f32>().expect("numbers can be read"));
         by.unwrap_or_else(|| vec![0.0; walks.len() * DESCRIPTION])
     };
-    let pulls: Vec<Vec<f32>> = leaves.iter().map(by).collect();
-    let of_branches = back(network, &pulls, &mut carried.memories);
+    let log_gradients: Vec<Vec<f32>> = leaves.iter().map(by).collect();
+    let of_branches = back(network, &log_gradients, &mut carried.memories);
     let of_head = parameters::gradients(head, &gradients);
-    Seen { error: value, known, gradients: of_branches, head: of_head }
+    Rollout { error: value, known, gradients: of_branches, head: of_head }
 }
 
 /// Looks at the images of some steps, one walk a thread.
@@ -152,7 +152,7 @@ fn describe(
 }
 
 /// The derivatives by the branches' weights, given those by all descriptions, step by step; added walk by walk.
-fn back(network: &Network, pulls: &[Vec<f32>], memories: &mut [PfnetMemory]) -> PfnetGradient {
+fn back(network: &Network, log_gradients: &[Vec<f32>], memories: &mut [PfnetMemory]) -> PfnetGradient {
     let size = memories.len().div_ceil(PARTS).max(1);
     let part = |(number, memories): (usize, &mut [PfnetMemory])| {
         let mut sum = PfnetGradient::default();
@@ -160,7 +160,7 @@ fn back(network: &Network, pulls: &[Vec<f32>], memories: &mut [PfnetMemory]) -> 
         for (k, memory) in memories.iter_mut().enumerate() {
             let row = (number * size + k) * DESCRIPTION;
             let mut by: Vec<f32> =
-                pulls.iter().flat_map(|step| &step[row..row + DESCRIPTION]).copied().collect();
+                log_gradients.iter().flat_map(|step| &step[row..row + DESCRIPTION]).copied().collect();
             network.net().backward_described(Cpu::best(), &mut by, memory, &mut sum);
         }
         sum

@@ -1,18 +1,18 @@
 //! The released filter on a robot, through the kernels.
 
-use crate::online::{Estimate, UnderWay};
+use crate::online::{Estimate, OnlineFilter};
 use driftless_kernels::online::Online;
 use driftless_kernels::scan::Motion;
 use driftless_kernels::training::Networks;
 
 /// A robot on its way. Its first belief is the prior: the first image is not looked at, as in the released code.
-pub(super) struct UnderWayByHand {
+pub(super) struct FusedOnlineFilter {
     online: Online,
     began: bool,
     blank: Vec<f32>,
 }
 
-impl UnderWayByHand {
+impl FusedOnlineFilter {
     /// `missing` are standard deviations of position and heading where odometry is missing.
     pub(super) fn new(
         nets: Networks,
@@ -21,13 +21,13 @@ impl UnderWayByHand {
         missing: [f32; 2],
         seed: u64,
     ) -> Self {
-        let blank = vec![f32::NAN; nets.eyes.pixels()];
-        let online = Online::new((nets.eyes, nets.poses), motion, missing, first, seed);
+        let blank = vec![f32::NAN; nets.frame_encoder.pixels()];
+        let online = Online::new((nets.frame_encoder, nets.poses), motion, missing, first, seed);
         Self { online, began: false, blank }
     }
 }
 
-impl UnderWay for UnderWayByHand {
+impl OnlineFilter for FusedOnlineFilter {
     fn step(&mut self, image: Option<&[f32]>, action: Option<[f64; 3]>) -> Estimate {
         let (mut saw, mut moved) = (image.is_some(), action.is_some());
         if self.began {

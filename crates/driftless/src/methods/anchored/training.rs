@@ -1,4 +1,4 @@
-//! What the network is taught in an epoch: which images, at which poses.
+//! What the network is trained in an epoch: which images, at which poses.
 
 use super::contrast::{self, Example};
 use super::noise::{self, Known};
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::learn::{Ablation, EpochReport, TrainingSet};
 use crate::smooth::chain::Bridge;
 use driftless_core::Stream;
-use driftless_kernels::contrast::Workshop;
+use driftless_kernels::contrast::Workspace;
 use driftless_world::labels::Lesson;
 use driftless_world::random::Random;
 use rayon::prelude::*;
@@ -18,15 +18,15 @@ pub(super) const UPDATES: u64 = 100;
 const PATHS: Sizes = Sizes { particles: 200, paths: 8 };
 /// What scores are multiplied by where paths are drawn: the network has seen these very images, and
 /// neighbouring ones are alike.
-const PATH_TEMPER: f32 = 0.5;
-/// Of the trajectories, this share is kept from the network, to calibrate the temper on.
+const PATH_TEMPERING: f32 = 0.5;
+/// Of the trajectories, this share is kept from the network, to calibrate the tempering on.
 const HELD_OUT: f64 = 0.1;
 /// The paper's noise a step: standard deviations of position and heading.
 const PAPER_NOISE: [f64; 2] = [20.0, 0.5];
 
-/// What the network is taught from.
+/// What the network is trained from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Teaching {
+pub enum Supervision {
     /// All images, at poses drawn from what labels, odometry and the other images say of the path.
     BetweenLabels,
     /// Images whose pose is known: the supervised twin.
@@ -36,7 +36,7 @@ pub enum Teaching {
 impl AnchoredEm {
     /// Learns the noise in the first epoch; makes bridges where there are none.
     pub(super) fn prepare(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<()> {
-        let alone = self.teaching == Teaching::LabelsAlone;
+        let alone = self.supervision == Supervision::LabelsAlone;
         if epoch > 1 && (alone || self.bridges.is_some()) {
             return Ok(());
         }
@@ -44,7 +44,7 @@ impl AnchoredEm {
         if epoch == 1 {
             let [position, heading] = PAPER_NOISE;
             self.noise = if self.has(Ablation::LearnedNoise) {
-                noise::learn(&known, self.scales.step_size)
+                noise::learn(&known, self.normalisation.step_size)
             } else {
                 [position, heading, 0.0, 0.0]
             };
@@ -61,14 +61,14 @@ impl AnchoredEm {
         Ok(())
     }
 
-    /// Says at which poses images are taught: drawn anew in the first epoch of a round.
+    /// Says at which poses images are trained: drawn anew in the first epoch of a round.
     pub(super) fn assign(&mut self, epoch: u64, lessons: &[Lesson]) -> Result<()> {
-        match self.teaching {
-            Teaching::LabelsAlone => self.drawn = lessons.iter().map(known_poses).collect(),
-            Teaching::BetweenLabels if (epoch - 1).is_multiple_of(ROUND) || self.drawn.is_empty() => {
+        match self.supervision {
+            Supervision::LabelsAlone => self.drawn = lessons.iter().map(known_poses).collect(),
+            Supervision::BetweenLabels if (epoch - 1).is_multiple_of(ROUND) || self.drawn.is_empty() => {
                 self.draw(epoch, lessons)?;
             }
-            Teaching::BetweenLabels => {}
+            Supervision::BetweenLabels => {}
         }
         Ok(())
     }
@@ -83,8 +83,8 @@ impl AnchoredEm {
             let mut draws = Stream::new(self.seed ^ epoch.rotate_left(32), number as u64);
             let mut frames = match &sensor {
                 Some(sensor) => {
-                    let images = sensor::images(lesson, &self.scales.pixels)?;
-                    Some(Tempered(sensor.encode(&images), PATH_TEMPER))
+                    let images = sensor::images(lesson, &self.normalisation.pixels)?;
+                    Some(Tempered(sensor.encode(&images), PATH_TEMPERING))
                 }
                 None => None,
             };
@@ -101,10 +101,10 @@ impl AnchoredEm {
 
     /// An epoch of updates.
     pub(super) fn update(&mut self, epoch: u64, lessons: &[Lesson]) -> Result<EpochReport> {
-        let pixels = |lesson: &Lesson| sensor::images(lesson, &self.scales.pixels);
-        let taught = &lessons[..lessons.len() - held_out(lessons.len())];
-        let pixels = taught.par_iter().map(pixels).collect::<Result<Vec<Vec<f32>>>>()?;
-        let shape = self.scales.pixels.shape();
+        let pixels = |lesson: &Lesson| sensor::images(lesson, &self.normalisation.pixels);
+        let trained = &lessons[..lessons.len() - held_out(lessons.len())];
+        let pixels = trained.par_iter().map(pixels).collect::<Result<Vec<Vec<f32>>>>()?;
+        let shape = self.normalisation.pixels.shape();
         let stride = shape.iter().product::<usize>();
         let steps = pixels.iter().zip(&self.drawn);
         let steps = steps.flat_map(|(images, poses)| images.chunks_exact(stride).zip(poses));
@@ -118,10 +118,10 @@ impl AnchoredEm {
         }
         let mut random = Random::stream(self.seed, epoch);
         let (mut report, mut total) = (EpochReport::default(), 0.0);
-        let mut shop = Workshop::default();
+        let mut workspace = Workspace::default();
         for _ in 0..UPDATES {
             let networks = (&self.encoder, &self.matcher);
-            let (value, gradients) = contrast::loss(networks, &examples, &mut shop, &mut random);
+            let (value, gradients) = contrast::loss(networks, &examples, &mut workspace, &mut random);
             let step = self.optimiser.step_on(&mut self.values, value, gradients);
             self.encoder.load(&self.values);
             if step.skipped.is_some() {

@@ -3,7 +3,7 @@
 use super::Pair;
 use crate::cpu::Work;
 use crate::dense::Rows;
-use crate::gemm::{Finish, Left, Out, Panels, product};
+use crate::gemm::{Epilogue, Left, Out, Panels, product};
 use crate::images::ImageMemory;
 use crate::mlp::MlpMemory;
 use crate::rows::{LEAST_LENGTH, dot, to_units};
@@ -12,10 +12,10 @@ use crate::{Cpu, padded};
 /// Places that are encoded at once: so many stay in the nearest cache.
 const AT_ONCE: usize = 96;
 
-/// Room to work, kept from one image to the next.
+/// A workspace, kept from one image to the next.
 #[derive(Clone, Debug, Default)]
-pub struct SightMemory {
-    eyes: ImageMemory,
+pub struct PairMemory {
+    frame_encoder: ImageMemory,
     mlp: MlpMemory,
     lengths: Vec<f32>,
 }
@@ -35,14 +35,14 @@ impl Pair {
 
     /// Features of length 1 of images, which replace those there were; zeros, which say nothing, for an image that
     /// is not finite.
-    pub fn see(&self, cpu: Cpu, images: &[f32], memory: &mut SightMemory, seen: &mut Vec<f32>) {
-        self.eyes.forward(cpu, images, None, &mut memory.eyes);
-        let count = images.len() / self.eyes.pixels();
+    pub fn see(&self, cpu: Cpu, images: &[f32], memory: &mut PairMemory, seen: &mut Vec<f32>) {
+        self.frame_encoder.forward(cpu, images, None, &mut memory.frame_encoder);
+        let count = images.len() / self.frame_encoder.pixels();
         seen.resize(count * self.width(), 0.0);
-        let features = Rows { numbers: memory.eyes.features(), stride: self.eyes.width() };
+        let features = Rows { numbers: memory.frame_encoder.features(), stride: self.frame_encoder.width() };
         self.last.forward(cpu, features, count, seen);
         to_units(cpu, seen, self.width(), &mut memory.lengths);
-        let rows = seen.chunks_exact_mut(self.width()).zip(images.chunks_exact(self.eyes.pixels()));
+        let rows = seen.chunks_exact_mut(self.width()).zip(images.chunks_exact(self.frame_encoder.pixels()));
         rows.filter(|(_, image)| !image.iter().all(|x| x.is_finite())).for_each(|(row, _)| row.fill(0.0));
     }
 
@@ -52,7 +52,7 @@ impl Pair {
         cpu: Cpu,
         seen: &[f32],
         places: &[f32],
-        memory: &mut SightMemory,
+        memory: &mut PairMemory,
         scores: &mut [f32],
     ) {
         let width = self.places.input_width();
@@ -65,7 +65,7 @@ impl Pair {
 
     /// Places to be compared with many images.
     pub fn atlas(&self, cpu: Cpu, places: &[f32]) -> Atlas {
-        let (mut memory, width) = (SightMemory::default(), self.places.input_width());
+        let (mut memory, width) = (PairMemory::default(), self.places.input_width());
         let mut features = Vec::with_capacity(places.len() / width * self.width());
         for part in places.chunks(AT_ONCE * width) {
             self.places.forward(cpu, part, part.len() / width, &mut memory.mlp);
@@ -83,7 +83,7 @@ impl Pair {
         cosines.resize(count * wide, 0.0);
         let mut out = Out { numbers: cosines, stride: wide };
         let left = Left::rows(seen, self.width());
-        product(cpu, left, atlas.places.right(), [count, self.width(), wide], Finish::Store, &mut out);
+        product(cpu, left, atlas.places.right(), [count, self.width(), wide], Epilogue::Store, &mut out);
     }
 }
 

@@ -7,27 +7,27 @@
 use super::{Choices, Given, PROCESS_NOISE};
 use crate::error::Result;
 use crate::learn::Experiment;
-use crate::methods::filtering::{Believed, ByHand, Course, LossByHand};
+use crate::methods::filtering::{Believed, Course, Fused, FusedLoss};
 use crate::methods::updates::Figures;
 use crate::model::{Measurement, Model};
 use crate::nets::ImageDecoder;
 use crate::objective::Autoencoding;
-use crate::online::UnderWay;
+use crate::online::OnlineFilter;
 use crate::ops::Matched;
 use burn::tensor::Tensor;
 use driftless_core::angles::wrapped;
 use driftless_core::{Belief, IMPOSSIBLE, Particles, Space};
 use driftless_kernels::Cpu;
 use driftless_kernels::scan::{First, Motion, Trace};
-use driftless_kernels::training::{Decoded, Networks, Path, Workshop};
+use driftless_kernels::training::{Decoded, Networks, Path, Workspace};
 use driftless_world::labels::Lesson;
 use material::{Material, first_particles};
+use online_filter::FusedOnlineFilter;
 use released::{Released, Weights};
-use under_way::UnderWayByHand;
 
 mod material;
+mod online_filter;
 mod released;
-mod under_way;
 
 /// Particles move by odometry and noise from the second step on.
 const PATH: Path = Path {
@@ -45,21 +45,21 @@ impl Material {
         nets: &Networks,
         choices: &Choices,
         weights: &Weights,
-        shop: &mut Workshop,
-    ) -> LossByHand {
+        workspace: &mut Workspace,
+    ) -> FusedLoss {
         let [sequences, steps, _] = self.sizes;
         let lessons = self.lessons(nets);
         let second: Vec<Option<&[f32]>> =
-            (0..sequences).map(|k| self.mask(1, k, steps * nets.eyes.mask())).collect();
+            (0..sequences).map(|k| self.mask(1, k, steps * nets.frame_encoder.mask())).collect();
         let all = self.images.len() as f64;
         let decoded = if choices.reconstruction > 0.0 {
             Decoded::Through((choices.reconstruction / all) as f32, &second)
         } else {
             Decoded::Nothing
         };
-        let teacher = Released { weights, material: self };
+        let sequence_loss = Released { weights, material: self };
         let (said, squares, gradient) =
-            nets.learn_from(Cpu::best(), &PATH, (&lessons, decoded), &teacher, shop);
+            nets.learn_from(Cpu::best(), &PATH, (&lessons, decoded), &sequence_loss, workspace);
         let [density, q, effective] = said;
         let parts = [
             ("kernel density", choices.labels, density),
@@ -71,7 +71,7 @@ impl Material {
         losses.extend(parts.iter().filter(|part| part.1 > 0.0).map(|(name, _, part)| (*name, *part)));
         let effective_sample_size = Some(effective / (sequences * steps) as f64);
         let figures = Figures { losses, effective_sample_size };
-        LossByHand { value, gradients: matched.named(nets, &gradient), figures }
+        FusedLoss { value, gradients: matched.named(nets, &gradient), figures }
     }
 
     /// What a filter believes at each step of each sequence.
@@ -104,11 +104,11 @@ fn believed(trace: &Trace, t: usize, count: usize) -> Believed {
 struct Hand<M> {
     choices: Choices,
     experiment: Experiment,
-    shop: Workshop,
+    workspace: Workspace,
     networks: fn(&M) -> Matched<'_>,
 }
 
-impl<M: Model> ByHand<M> for Hand<M>
+impl<M: Model> Fused<M> for Hand<M>
 where
     M::Measurement: Measurement<Observations = Tensor<5>>,
 {
@@ -118,16 +118,16 @@ where
         course: &Course<M>,
         lessons: &[Lesson],
         seed: u64,
-    ) -> Result<Option<LossByHand>> {
+    ) -> Result<Option<FusedLoss>> {
         let matched = (self.networks)(model);
         let nets = matched.networks();
-        let masks = Some((nets.eyes.mask(), self.choices.keep));
+        let masks = Some((nets.frame_encoder.mask(), self.choices.keep));
         let material = Material::of(course, lessons, (self.experiment.particles, seed), masks)?;
         if !material.is_finite() {
             return Ok(None);
         }
-        let weights = Weights::of(&self.choices, &self.experiment, &course.scales, material.sizes);
-        Ok(Some(material.learn(&matched, &nets, &self.choices, &weights, &mut self.shop)))
+        let weights = Weights::of(&self.choices, &self.experiment, &course.normalisation, material.sizes);
+        Ok(Some(material.learn(&matched, &nets, &self.choices, &weights, &mut self.workspace)))
     }
 
     fn beliefs(
@@ -142,10 +142,22 @@ where
         Ok(material.is_finite().then(|| material.beliefs(&(self.networks)(model).networks())))
     }
 
-    fn under_way(&self, model: &M, course: &Course<M>, particles: usize, seed: u64) -> Box<dyn UnderWay> {
+    fn online_filter(
+        &self,
+        model: &M,
+        course: &Course<M>,
+        particles: usize,
+        seed: u64,
+    ) -> Box<dyn OnlineFilter> {
         let nets = (self.networks)(model).networks();
         let first = first_particles(course, particles, seed);
-        Box::new(UnderWayByHand::new(nets, &first, PATH.motion, course.scales.missing_motion(), seed))
+        Box::new(FusedOnlineFilter::new(
+            nets,
+            &first,
+            PATH.motion,
+            course.normalisation.missing_motion(),
+            seed,
+        ))
     }
 }
 
@@ -154,21 +166,21 @@ fn hand<M: Model + 'static>(
     choices: Choices,
     experiment: &Experiment,
     networks: fn(&M) -> Matched<'_>,
-) -> Option<Box<dyn ByHand<M>>>
+) -> Option<Box<dyn Fused<M>>>
 where
     M::Measurement: Measurement<Observations = Tensor<5>>,
 {
     let released = choices.threshold.is_none() && !choices.learned_motion && choices.kernel_density;
-    let (experiment, shop) = (experiment.clone(), Workshop::default());
+    let (experiment, workspace) = (experiment.clone(), Workspace::default());
     (released && experiment.kernels && experiment.resampler.is_none())
-        .then(|| Box::new(Hand { choices, experiment, shop, networks }) as Box<dyn ByHand<M>>)
+        .then(|| Box::new(Hand { choices, experiment, workspace, networks }) as Box<dyn Fused<M>>)
 }
 
 /// For the filter with its autoencoder.
 pub(super) fn autoencoding(
     choices: Choices,
     experiment: &Experiment,
-) -> Option<Box<dyn ByHand<Autoencoding<Given, ImageDecoder>>>> {
+) -> Option<Box<dyn Fused<Autoencoding<Given, ImageDecoder>>>> {
     hand(choices, experiment, |model: &Autoencoding<Given, ImageDecoder>| Matched {
         measurement: ("model.measurement", &model.model.measurement),
         decoder: Some(("decoder", &model.decoder)),
@@ -176,7 +188,7 @@ pub(super) fn autoencoding(
 }
 
 /// For the filter alone.
-pub(super) fn alone(choices: Choices, experiment: &Experiment) -> Option<Box<dyn ByHand<Given>>> {
+pub(super) fn alone(choices: Choices, experiment: &Experiment) -> Option<Box<dyn Fused<Given>>> {
     hand(choices, experiment, |model: &Given| Matched {
         measurement: ("measurement", &model.measurement),
         decoder: None,

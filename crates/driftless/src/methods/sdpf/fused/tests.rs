@@ -2,7 +2,7 @@
 
 use super::super::{given, init};
 use super::*;
-use crate::learn::{Detail, Scales, Tracking, TrainingSet};
+use crate::learn::{Detail, Normalisation, Tracking, TrainingSet};
 use crate::methods::sdpf::Variant;
 use crate::nets::Activation;
 use crate::objective::{Reconstruction, WeightedSum};
@@ -24,10 +24,10 @@ fn episodes(count: usize, steps: usize) -> Vec<Trajectory> {
     (0..count).map(one).collect()
 }
 
-fn lessons(episodes: Vec<Trajectory>, labels: f64) -> (Vec<Lesson>, Scales) {
+fn lessons(episodes: Vec<Trajectory>, labels: f64) -> (Vec<Lesson>, Normalisation) {
     let count = episodes.len();
     let set = TrainingSet::new(Box::new(episodes), 0..count, LabelBudget::new(labels, 1).unwrap()).unwrap();
-    (set.lessons(&(0..count).collect::<Vec<_>>(), 0).unwrap(), Scales::measure(&set).unwrap())
+    (set.lessons(&(0..count).collect::<Vec<_>>(), 0).unwrap(), Normalisation::measure(&set).unwrap())
 }
 
 fn experiment(label_fraction: f64, particles: usize) -> Experiment {
@@ -39,17 +39,17 @@ fn both(
     variant: Variant,
     experiment: &Experiment,
     lessons: &[Lesson],
-    scales: &Scales,
+    normalisation: &Normalisation,
     seed: u64,
 ) -> [(f64, Vec<Named>, Figures); 2] {
     let (choices, device) = (Choices::of(variant, experiment), Device::flex().autodiff());
     let mut first = init(7, &device);
-    let model = given(choices, scales, &mut first);
-    let mut parts = choices.losses(experiment, scales);
+    let model = given(choices, normalisation, &mut first);
+    let mut parts = choices.losses(experiment, normalisation);
     if choices.reconstruction == 0.0 {
         let course = Choices::course(
-            WeightedSum(choices.losses(experiment, scales)),
-            scales,
+            WeightedSum(choices.losses(experiment, normalisation)),
+            normalisation,
             choices.resampler(None).unwrap(),
         );
         let (loss, figures) = course.loss(&model, lessons, experiment.particles, seed).unwrap();
@@ -59,9 +59,9 @@ fn both(
         return [tensors, (found.value, found.gradients, found.figures)];
     }
     parts.push((choices.reconstruction, Box::new(Reconstruction)));
-    let decoder = ImageDecoder::new(choices.plan(scales), Activation::Relu, &mut first);
+    let decoder = ImageDecoder::new(choices.plan(normalisation), Activation::Relu, &mut first);
     let model = Autoencoding { model, decoder };
-    let course = Choices::course(WeightedSum(parts), scales, choices.resampler(None).unwrap());
+    let course = Choices::course(WeightedSum(parts), normalisation, choices.resampler(None).unwrap());
     let (loss, figures) = course.loss(&model, lessons, experiment.particles, seed).unwrap();
     let tensors = (figures.losses[0].1, gradients(&model, &loss.backward()), figures);
     let found =
@@ -81,9 +81,9 @@ fn the_same_as_with_tensors() {
         (Variant::Supervised, experiment(0.4, 11), 3, 12),
     ];
     for (case, (variant, experiment, count, steps)) in cases.into_iter().enumerate() {
-        let (lessons, scales) = lessons(episodes(count, steps), experiment.label_fraction);
-        let [(expected, by_tensors, told), (found, by_hand, said)] =
-            both(variant, &experiment, &lessons, &scales, 3);
+        let (lessons, normalisation) = lessons(episodes(count, steps), experiment.label_fraction);
+        let [(expected, by_tensors, told), (found, fused, said)] =
+            both(variant, &experiment, &lessons, &normalisation, 3);
         assert!((found - expected).abs() < 1e-4 * (1.0 + expected.abs()), "{case}: {found}, not {expected}");
         for ((name, found), (other, expected)) in said.losses.iter().zip(&told.losses) {
             assert_eq!(name, other);
@@ -94,7 +94,7 @@ fn the_same_as_with_tensors() {
         let length = |numbers: &[f64]| numbers.iter().map(|x| x * x).sum::<f64>().sqrt();
         let whole = length(&by_tensors.iter().flat_map(|g| g.values.clone()).collect::<Vec<_>>());
         for expected in &by_tensors {
-            let found = by_hand.iter().find(|found| found.name == expected.name).expect("all of them");
+            let found = fused.iter().find(|found| found.name == expected.name).expect("all of them");
             assert_eq!(found.shape, expected.shape);
             let apart: Vec<f64> = found.values.iter().zip(&expected.values).map(|(a, b)| a - b).collect();
             let (error, size) = (length(&apart), length(&expected.values));
@@ -112,13 +112,13 @@ fn what_is_not_finite_is_left_to_tensors() {
         let numbers = (0..images.pixels.len()).map(|k| if k == 5 { f32::NAN } else { images.pixels.get(k) });
         images.pixels = Pixels::Floats(numbers.collect());
     }
-    let (_, scales) = lessons(episodes(2, 4), 0.5);
+    let (_, normalisation) = lessons(episodes(2, 4), 0.5);
     let (lessons, _) = lessons(lost, 0.5);
     let choices = Choices::of(Variant::Supervised, &experiment);
-    let model = given(choices, &scales, &mut init(7, &Device::flex()));
+    let model = given(choices, &normalisation, &mut init(7, &Device::flex()));
     let course = Choices::course(
-        WeightedSum(choices.losses(&experiment, &scales)),
-        &scales,
+        WeightedSum(choices.losses(&experiment, &normalisation)),
+        &normalisation,
         choices.resampler(None).unwrap(),
     );
     let found = alone(choices, &experiment).unwrap().loss(&model, &course, &lessons, 3).unwrap();
@@ -135,17 +135,17 @@ fn figures(track: &Track) -> Vec<f64> {
 fn tracks_as_with_tensors() {
     let experiment = experiment(0.5, 20);
     let (episodes, choices) = (episodes(3, 30), Choices::of(Variant::Supervised, &experiment));
-    let (_, scales) = lessons(episodes.clone(), 0.5);
-    let model = given(choices, &scales, &mut init(7, &Device::flex()));
+    let (_, normalisation) = lessons(episodes.clone(), 0.5);
+    let model = given(choices, &normalisation, &mut init(7, &Device::flex()));
     let course = Choices::course(
-        WeightedSum(choices.losses(&experiment, &scales)),
-        &scales,
+        WeightedSum(choices.losses(&experiment, &normalisation)),
+        &normalisation,
         choices.resampler(None).unwrap(),
     );
     let how = Tracking { particles: 20, seed: 3, detail: Detail::Clouds };
     let expected = course.track(&model, &episodes, how, None).unwrap();
-    let by_hand = alone(choices, &experiment);
-    let found = course.track(&model, &episodes, how, by_hand.as_deref()).unwrap();
+    let fused = alone(choices, &experiment);
+    let found = course.track(&model, &episodes, how, fused.as_deref()).unwrap();
     let close = |a: f64, b: f64, within: f64| assert!((a - b).abs() < within, "{a}, not {b}");
     for (found, expected) in found.iter().zip(&expected) {
         for (found, expected) in found.estimate.iter().zip(&expected.estimate) {

@@ -31,8 +31,8 @@ pub(super) struct Sums {
     /// Squared errors at known poses, and how many.
     pub(super) error: f64,
     pub(super) known: f64,
-    /// What beliefs were judged by.
-    pub(super) judged: f64,
+    /// What beliefs were evaluated by.
+    pub(super) evaluated: f64,
     /// The pseudo-likelihoods.
     pub(super) pseudo: f64,
     /// Effective sample sizes in the end.
@@ -142,7 +142,7 @@ impl Sums {
     pub(super) fn add(&mut self, other: Self) {
         self.error += other.error;
         self.known += other.known;
-        self.judged += other.judged;
+        self.evaluated += other.evaluated;
         self.pseudo += other.pseudo;
         self.effective += other.effective;
     }
@@ -158,10 +158,10 @@ fn one(
     gradient: &mut PfnetGradient,
 ) -> Sums {
     let block = follow(network, settings, terms, (excerpt, carried), memory);
-    network.net().backward(Cpu::best(), &block.pulls(), memory, gradient);
+    network.net().backward(Cpu::best(), &block.log_gradients(), memory, gradient);
     let (pseudo, effective) = (block.pseudo_likelihood(), block.effective_sample_size());
-    let Block { error, judged, known, .. } = block;
-    Sums { error, known, judged, pseudo, effective }
+    let Block { error, evaluated, known, .. } = block;
+    Sums { error, known, evaluated, pseudo, effective }
 }
 
 /// The filter over one block, with all that the way back needs.
@@ -239,7 +239,7 @@ pub(super) fn look(walk: &Walk, settings: &HouseSettings, poses: &[State], views
 
 #[cfg(test)]
 mod tests {
-    use super::super::objective::Judge;
+    use super::super::objective::LabelLoss;
     use super::*;
     use crate::learn::HousePseudoLikelihood;
     use std::f64::consts::TAU;
@@ -252,7 +252,7 @@ mod tests {
         // Without noise a move is certain, and says 0.
         let settings = HouseSettings { noise_metres: 0.0, noise_degrees: 0.0, ..HouseSettings::default() };
         let terms = Terms {
-            judge: Judge::SquaredError,
+            label_loss: LabelLoss::SquaredError,
             known: 0.0,
             pseudo: 1.0,
             switches: HousePseudoLikelihood { start, ..HousePseudoLikelihood::default() },

@@ -2,10 +2,10 @@
 
 use super::super::{BANDWIDTH, Choices, PROCESS_NOISE};
 use super::Material;
-use crate::learn::{Experiment, Scales};
+use crate::learn::{Experiment, Normalisation};
 use crate::objective::{BlockStart, LEAST_DENSITY};
 use driftless_kernels::scan::Trace;
-use driftless_kernels::training::{Figures, Teacher};
+use driftless_kernels::training::{Figures, SequenceLoss};
 use driftless_world::pose::wrap;
 use std::f64::consts::TAU;
 use std::ops::Range;
@@ -27,17 +27,22 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    pub(super) fn of(choices: &Choices, experiment: &Experiment, scales: &Scales, sizes: [usize; 3]) -> Self {
+    pub(super) fn of(
+        choices: &Choices,
+        experiment: &Experiment,
+        normalisation: &Normalisation,
+        sizes: [usize; 3],
+    ) -> Self {
         let [sequences, steps, _] = sizes;
         let share = sequences as f64 * steps as f64 * experiment.label_fraction;
-        let law = choices.pseudo_likelihood(scales);
+        let law = choices.pseudo_likelihood(normalisation);
         let BlockStart::Carried(start) = law.start else {
             unreachable!("the released code carries blocks on")
         };
         let block = law.block.min(steps);
         let blocks = steps / block;
         Self {
-            kernel: scales.step_size.map(|size| BANDWIDTH * size),
+            kernel: normalisation.step_size.map(|size| BANDWIDTH * size),
             peak: 1.0 / (TAU.sqrt() * BANDWIDTH),
             labels: [if share > 0.0 { share } else { f64::INFINITY }, choices.labels],
             blocks,
@@ -48,19 +53,19 @@ impl Weights {
     }
 }
 
-/// What the released code teaches by its labels and paths.
+/// What the released code trains by its labels and paths.
 pub(super) struct Released<'a> {
     pub weights: &'a Weights,
     pub material: &'a Material,
 }
 
-impl Teacher for Released<'_> {
+impl SequenceLoss for Released<'_> {
     /// The mean -log density, the mean -Q, and the sum of effective sample sizes; of whole sequences, for Q counts
     /// descendants at their end.
-    fn teach(&self, lesson: usize, trace: &Trace, _: Range<usize>, pulls: &mut [f32]) -> Figures {
+    fn gradient(&self, lesson: usize, trace: &Trace, _: Range<usize>, log_gradients: &mut [f32]) -> Figures {
         let ([_, steps, count], labels) = (self.material.sizes, self.material.labels(lesson));
-        // Derivatives by log w of each step, which pulls are made of in the end.
-        let mut by_weights = vec![0.0; pulls.len()];
+        // Derivatives by log w of each step, which gradients are made of in the end.
+        let mut by_weights = vec![0.0; log_gradients.len()];
         let weights = |t: usize| &trace.weights[t * count..][..count];
         let mut density = 0.0;
         for (t, label) in labels.iter().enumerate() {
@@ -69,7 +74,7 @@ impl Teacher for Released<'_> {
             }
         }
         let q = if self.weights.paths[1] > 0.0 {
-            self.paths(self.material.noise(lesson), trace, count, &mut by_weights, pulls)
+            self.paths(self.material.noise(lesson), trace, count, &mut by_weights, log_gradients)
         } else {
             0.0
         };
@@ -77,7 +82,7 @@ impl Teacher for Released<'_> {
         for t in 1..steps {
             let by = &by_weights[t * count..][..count];
             let sum: f64 = by.iter().sum();
-            let own = pulls[t * count..][..count].iter_mut();
+            let own = log_gradients[t * count..][..count].iter_mut();
             own.zip(by)
                 .zip(weights(t))
                 .for_each(|((pull, by), &w)| *pull += (by - f64::from(w) * sum) as f32);
@@ -113,7 +118,7 @@ impl Released<'_> {
         trace: &Trace,
         count: usize,
         by: &mut [f64],
-        pulls: &mut [f32],
+        log_gradients: &mut [f32],
     ) -> f64 {
         let Weights { block, blocks, paths: [share, weight], .. } = *self.weights;
         let (steps, factor) = (trace.weights.len() / count, -weight / share);
@@ -133,7 +138,7 @@ impl Released<'_> {
                     by[i] += factor * share * eta;
                     lines.push(factor * share);
                 }
-                lead_back(trace, (first..t + 1, steps), lines, by, pulls);
+                lead_back(trace, (first..t + 1, steps), lines, by, log_gradients);
             }
             heirs = inherited(&trace.ancestors[t * count..][..count], &heirs);
         }
@@ -171,14 +176,14 @@ fn lead_back(
     (block, steps): (Range<usize>, usize),
     mut lines: Vec<f64>,
     by: &mut [f64],
-    pulls: &mut [f32],
+    log_gradients: &mut [f32],
 ) {
     let count = lines.len();
     for t in block.rev().filter(|&t| t > 0) {
         for (i, line) in lines.iter().enumerate() {
             // At the last step of all it is l itself that counts.
             if t + 1 == steps {
-                pulls[t * count + i] += *line as f32;
+                log_gradients[t * count + i] += *line as f32;
             } else {
                 by[t * count + i] += line;
             }

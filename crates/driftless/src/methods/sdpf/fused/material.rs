@@ -38,7 +38,7 @@ impl Material {
     where
         M::Measurement: Measurement<Observations = Tensor<5>>,
     {
-        let batch = Batch::of_images(lessons, &course.scales.pixels, &Device::flex(), DType::F32)?;
+        let batch = Batch::of_images(lessons, &course.normalisation.pixels, &Device::flex(), DType::F32)?;
         let mut draws = course.draws(&batch, particles, seed);
         if training.is_some() {
             draws = draws.training();
@@ -84,10 +84,10 @@ impl Material {
     /// Sequences as the kernels want them.
     pub(super) fn lessons(&self, nets: &Networks) -> Vec<training::Lesson<'_>> {
         let [sequences, steps, count] = self.sizes;
-        let pixels = steps * nets.eyes.pixels();
+        let pixels = steps * nets.frame_encoder.pixels();
         let lesson = |k: usize| training::Lesson {
             images: &self.images[k * pixels..][..pixels],
-            masks: self.mask(0, k, steps * nets.eyes.mask()),
+            masks: self.mask(0, k, steps * nets.frame_encoder.mask()),
             sequence: Sequence {
                 first: &self.first[k * count..][..count],
                 actions: &self.actions[k * steps..][..steps],

@@ -1,4 +1,4 @@
-//! What counts as one: means and sizes of training data, by which networks see everything.
+//! Normalisation statistics: means and sizes of training data, by which networks see everything.
 
 use super::TrainingSet;
 use crate::batch::PixelScale;
@@ -27,7 +27,7 @@ const MOST_ROUNDING: f64 = 0.01;
 /// known poses and odometry are looked at: what is hidden stays hidden.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Scales {
+pub struct Normalisation {
     /// For images.
     pub pixels: PixelScale,
     /// Mean of known poses; 0 for the heading.
@@ -48,7 +48,7 @@ pub struct Scales {
     pub high: [f64; 3],
 }
 
-impl Scales {
+impl Normalisation {
     /// Standard deviations of position and heading in a step whose odometry is missing: the robot may have done what it
     /// does on average, a normal law of the mean size of a step.
     pub(crate) fn missing_motion(&self) -> [f32; 2] {
@@ -88,9 +88,9 @@ impl Scales {
                 states.iter_mut().zip(pose).for_each(|(moments, &s)| moments.push(f64::from(s)));
             }
         }
-        let scales = Self::of(pixels, &states, &actions, steps.average());
-        scales.check_world()?;
-        Ok(scales)
+        let normalisation = Self::of(pixels, &states, &actions, steps.average());
+        normalisation.check_world()?;
+        Ok(normalisation)
     }
 
     /// Fails unless all numbers can be worked with: for what was read from a file that anybody may have changed.
@@ -224,23 +224,23 @@ mod tests {
 
     #[test]
     fn known_poses_and_odometry_by_hand() {
-        let scales = Scales::measure(&set([true, true, false, true], 1.0)).unwrap();
-        assert_eq!(scales.state_mean, [3.0, 12.0, 0.0]);
+        let normalisation = Normalisation::measure(&set([true, true, false, true], 1.0)).unwrap();
+        assert_eq!(normalisation.state_mean, [3.0, 12.0, 0.0]);
         let close =
             |found: f64, expected: f64| assert!((found - expected).abs() < 1e-6, "{found} {expected}");
         // Both coordinates have the deviations -2, 2, 0. Steps (3, 4), (-6, 8) and (0, 0) begin with the headings 3, -3
         // and -2.9, the last carried on by odometry.
-        close(scales.state_std[0], (8.0_f64 / 3.0).sqrt());
-        close(scales.state_std[1], scales.state_std[0]);
+        close(normalisation.state_std[0], (8.0_f64 / 3.0).sqrt());
+        close(normalisation.state_std[1], normalisation.state_std[0]);
         let along = |[a, b]: [f64; 2], heading: f64| {
             let (s, c) = heading.sin_cos();
             0.5 * ((c * a + s * b).abs() + (s * a - c * b).abs())
         };
-        close(scales.step_size[0], (along([3.0, 4.0], 3.0) + along([-6.0, 8.0], -3.0)) / 3.0);
-        close(scales.step_size[2], 0.2);
-        close(scales.action_std[0], 0.5 * ((45.0_f64 / 3.0).sqrt() + (80.0_f64 / 3.0).sqrt()));
-        assert_eq!((scales.low, scales.high), ([1.0, 10.0, -PI], [5.0, 14.0, PI]));
-        assert_eq!(scales.pixels.shape(), [1, 1, 1]);
+        close(normalisation.step_size[0], (along([3.0, 4.0], 3.0) + along([-6.0, 8.0], -3.0)) / 3.0);
+        close(normalisation.step_size[2], 0.2);
+        close(normalisation.action_std[0], 0.5 * ((45.0_f64 / 3.0).sqrt() + (80.0_f64 / 3.0).sqrt()));
+        assert_eq!((normalisation.low, normalisation.high), ([1.0, 10.0, -PI], [5.0, 14.0, PI]));
+        assert_eq!(normalisation.pixels.shape(), [1, 1, 1]);
     }
 
     /// Along the axes of a maze the mean of |Δx| and |Δy| is half of a step, not 2/π of it: the same as DPF's statistics
@@ -265,7 +265,7 @@ mod tests {
         for share in [0.05, 0.3, 1.0] {
             let budget = LabelBudget::new(share, 3).unwrap();
             let set = TrainingSet::new(Box::new(vec![episode.clone()]), 0..1, budget).unwrap();
-            let [x, y, turn] = Scales::measure(&set).unwrap().step_size;
+            let [x, y, turn] = Normalisation::measure(&set).unwrap().step_size;
             // Poses and actions are in 32 bits: 4e-6 of 100 units, and headings off by 1e-6 of a step.
             assert!((x - statistics.step_size(&[0, 1])).abs() < 2e-5 && x == y, "{share}: {x}");
             assert!((turn - statistics.step_size(&[2])).abs() < 1e-6, "{share}: {turn}");
@@ -275,9 +275,9 @@ mod tests {
     /// 2²³ / 100 steps from the origin, neighbouring numbers are a hundredth of a step apart, and no farther.
     #[test]
     fn the_farthest_world() {
-        let near = Scales::measure(&set([true, true, false, true], 1.0)).unwrap();
+        let near = Normalisation::measure(&set([true, true, false, true], 1.0)).unwrap();
         let limit = near.step_size[0] * f64::from(1 << 23) / 100.0;
-        let at = |x: f64| Scales { high: [x, 14.0, PI], ..near.clone() }.check();
+        let at = |x: f64| Normalisation { high: [x, 14.0, PI], ..near.clone() }.check();
         assert!(at(0.999 * limit).is_ok());
         let error = at(1.001 * limit).unwrap_err().to_string();
         assert!(error.contains(&format!("field pose: poses lie up to {:.0} from", 1.001 * limit)), "{error}");
@@ -286,10 +286,10 @@ mod tests {
     /// Without labels nothing is known of poses, but nothing breaks.
     #[test]
     fn no_labels() {
-        let scales = Scales::measure(&set([true; 4], 0.0)).unwrap();
-        assert_eq!((scales.state_mean, scales.state_std), ([0.0; 3], [1.0; 3]));
-        assert_eq!((scales.low[0], scales.high[0]), (0.0, 0.0));
+        let normalisation = Normalisation::measure(&set([true; 4], 0.0)).unwrap();
+        assert_eq!((normalisation.state_mean, normalisation.state_std), ([0.0; 3], [1.0; 3]));
+        assert_eq!((normalisation.low[0], normalisation.high[0]), (0.0, 0.0));
         // Distances are 5, 10 and 0, in any direction.
-        assert!((scales.step_size[0] - 5.0 * FRAC_2_PI).abs() < 1e-6);
+        assert!((normalisation.step_size[0] - 5.0 * FRAC_2_PI).abs() < 1e-6);
     }
 }

@@ -1,6 +1,6 @@
-//! Room to work on one sequence: there and back, stretch by stretch.
+//! A workspace on one sequence: there and back, stretch by stretch.
 
-use super::{Group, Lesson, Networks, Path, Teacher};
+use super::{Group, Lesson, Networks, Path, SequenceLoss};
 use crate::Cpu;
 use crate::decoder::DecoderMemory;
 use crate::dense::Rows;
@@ -12,25 +12,25 @@ use crate::scan::{Sequence, Trace, TraceMemory};
 const DECODED: usize = 12;
 
 #[derive(Debug, Default)]
-pub(super) struct Room {
-    eyes: ImageMemory,
+pub(super) struct SequenceWorkspace {
+    frame_encoder: ImageMemory,
     way: TraceMemory,
     pub(super) trace: Trace,
     decoder: DecoderMemory,
     seen: Vec<f32>,
     lengths: Vec<f32>,
-    pulls: Vec<f32>,
+    log_gradients: Vec<f32>,
     by_seen: Vec<f32>,
     by_decoded: Vec<f32>,
 }
 
-impl Room {
+impl SequenceWorkspace {
     /// Encodes all images.
     fn look(&mut self, nets: &Networks, cpu: Cpu, lesson: &Lesson) {
-        nets.eyes.forward(cpu, lesson.images, lesson.masks, &mut self.eyes);
+        nets.frame_encoder.forward(cpu, lesson.images, lesson.masks, &mut self.frame_encoder);
         self.seen.clear();
-        self.seen.extend_from_slice(self.eyes.features());
-        to_units(cpu, &mut self.seen, nets.eyes.width(), &mut self.lengths);
+        self.seen.extend_from_slice(self.frame_encoder.features());
+        to_units(cpu, &mut self.seen, nets.frame_encoder.width(), &mut self.lengths);
     }
 
     pub(super) fn follow(&mut self, nets: &Networks, cpu: Cpu, path: &Path, lesson: &Lesson) {
@@ -47,27 +47,27 @@ impl Room {
         cpu: Cpu,
         path: &Path,
         (number, lesson): (usize, &Lesson),
-        teacher: &impl Teacher,
+        sequence_loss: &impl SequenceLoss,
         group: &mut Group,
     ) {
         self.look(nets, cpu, lesson);
-        let Self { way, trace, seen, by_seen, pulls, .. } = self;
+        let Self { way, trace, seen, by_seen, log_gradients, .. } = self;
         by_seen.clear();
         by_seen.resize(seen.len(), 0.0);
         let sequence = Sequence { seen, ..lesson.sequence };
         let (steps, count) = (sequence.actions.len(), sequence.first.len());
-        let stretch = teacher.stretch().clamp(1, steps.max(1));
+        let stretch = sequence_loss.stretch().clamp(1, steps.max(1));
         for start in (0..steps).step_by(stretch) {
             let steps = start..(start + stretch).min(steps);
             nets.poses.follow(cpu, (&path.motion, path.first), (&sequence, steps.clone()), way, trace);
-            pulls.clear();
-            pulls.resize(steps.len() * count, 0.0);
-            let said = teacher.teach(number, trace, steps.clone(), pulls);
+            log_gradients.clear();
+            log_gradients.resize(steps.len() * count, 0.0);
+            let said = sequence_loss.gradient(number, trace, steps.clone(), log_gradients);
             group.figures.iter_mut().zip(said).for_each(|(sum, part)| *sum += part);
             let sinks = (&mut group.gradient.poses, &mut by_seen[..]);
-            nets.poses.go_back(cpu, (trace, steps, pulls, seen), way, sinks);
+            nets.poses.go_back(cpu, (trace, steps, log_gradients, seen), way, sinks);
         }
-        back_through_units(cpu, seen, &self.lengths, nets.eyes.width(), by_seen);
+        back_through_units(cpu, seen, &self.lengths, nets.frame_encoder.width(), by_seen);
     }
 
     pub(super) fn go_back_to_images(
@@ -77,7 +77,13 @@ impl Room {
         masks: Option<&[f32]>,
         group: &mut Group,
     ) {
-        nets.eyes.backward(cpu, &mut self.by_seen, masks, &mut self.eyes, &mut group.gradient.eyes);
+        nets.frame_encoder.backward(
+            cpu,
+            &mut self.by_seen,
+            masks,
+            &mut self.frame_encoder,
+            &mut group.gradient.frame_encoder,
+        );
     }
 
     /// Decodes the features seen, some at a time, and adds the derivatives by them.
@@ -89,9 +95,10 @@ impl Room {
         images: &[f32],
         group: &mut Group,
     ) {
-        let Self { eyes, decoder, by_seen, by_decoded, .. } = self;
-        let (pixels, stride) = (nets.eyes.pixels(), nets.eyes.width());
-        let parts = eyes.features().chunks(DECODED * stride).zip(by_seen.chunks_mut(DECODED * stride));
+        let Self { frame_encoder, decoder, by_seen, by_decoded, .. } = self;
+        let (pixels, stride) = (nets.frame_encoder.pixels(), nets.frame_encoder.width());
+        let parts =
+            frame_encoder.features().chunks(DECODED * stride).zip(by_seen.chunks_mut(DECODED * stride));
         for ((numbers, by_seen), images) in parts.zip(images.chunks(DECODED * pixels)) {
             let features = Rows { numbers, stride };
             nets.decoder.forward(cpu, features, images.len() / pixels, decoder);
@@ -111,17 +118,23 @@ impl Room {
         (images, masks): (&[f32], Option<&[f32]>),
         group: &mut Group,
     ) {
-        let Self { eyes, decoder, by_decoded, .. } = self;
-        let (pixels, mask) = (DECODED * nets.eyes.pixels(), DECODED * nets.eyes.mask());
+        let Self { frame_encoder, decoder, by_decoded, .. } = self;
+        let (pixels, mask) = (DECODED * nets.frame_encoder.pixels(), DECODED * nets.frame_encoder.mask());
         for (number, images) in images.chunks(pixels).enumerate() {
             let masks = masks.map(|masks| &masks[number * mask..((number + 1) * mask).min(masks.len())]);
-            nets.eyes.forward(cpu, images, masks, eyes);
-            let features = Rows { numbers: eyes.features(), stride: nets.eyes.width() };
-            nets.decoder.forward(cpu, features, images.len() / nets.eyes.pixels(), decoder);
+            nets.frame_encoder.forward(cpu, images, masks, frame_encoder);
+            let features = Rows { numbers: frame_encoder.features(), stride: nets.frame_encoder.width() };
+            nets.decoder.forward(cpu, features, images.len() / nets.frame_encoder.pixels(), decoder);
             let sinks = (&mut group.gradient.decoder, &mut *by_decoded);
             group.reconstruction +=
                 nets.decoder.squared_error(cpu, features, (images, factor), decoder, sinks);
-            nets.eyes.backward(cpu, by_decoded, masks, eyes, &mut group.gradient.eyes);
+            nets.frame_encoder.backward(
+                cpu,
+                by_decoded,
+                masks,
+                frame_encoder,
+                &mut group.gradient.frame_encoder,
+            );
         }
     }
 }
