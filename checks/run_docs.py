@@ -1,4 +1,4 @@
-"""Runs every command and every Python snippet of README.md and docs/*.md, in order.
+"""Runs every command and every Python snippet of README.md, CONTRIBUTING.md and docs/*.md, in order.
 
     python checks/run_docs.py            # after `cargo build --release`
 
@@ -29,7 +29,7 @@ def run(block: str, language: str, scratch: str) -> subprocess.CompletedProcess:
 
 def main() -> int:
     ran = 0
-    for page in [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]:
+    for page in [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]:
         with tempfile.TemporaryDirectory() as scratch:
             for language, block in BLOCK.findall(page.read_text()):
                 # The test command is CI's own step; running it here would run it twice.

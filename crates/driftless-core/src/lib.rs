@@ -68,3 +68,8 @@ pub use weights::{IMPOSSIBLE, Reweighted, Weights};
 
 /// Numbers that a vector register has room for.
 pub const LANES: usize = 16;
+
+/// The worked examples of how to add pieces are compiled and run as documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../CONTRIBUTING.md")]
+pub struct Contributing;
