@@ -295,6 +295,7 @@ fn settings_that_changed_are_named() {
         ("label_fraction = 0.1\n", "label_fraction = 0.5\n", "experiment.label_fraction: is 0.5"),
         ("seed = 1\n", "seed = 2\n", "experiment.seed: is 2"),
         ("steps = 12\n", "steps = 6\n", "data.steps: is 6"),
+        ("train_fingerprint = ", "# ", "missing field `train_fingerprint`"),
         ("particles = 10\n", "particles = 0\n", "experiment.particles: must be at least 1"),
     ] {
         replace(&config, from, to);

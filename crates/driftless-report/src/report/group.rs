@@ -106,7 +106,7 @@ fn setting(about: &About) -> Vec<String> {
 }
 
 /// Which of them is the odometry.
-const ODOMETRY: usize = 2;
+const ODOMETRY: usize = 1;
 
 fn odometry(noise: f64) -> String {
     if noise == 0.0 { "exact odometry".into() } else { format!("odometry noise {noise}") }
