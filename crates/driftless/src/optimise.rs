@@ -195,6 +195,10 @@ impl Optimiser {
                 *value -= self.rule.change([first, second], *gradient, rate);
             });
             let fits = new.values.iter().all(|&value| fits(value, new.precision));
+            // As it will be stored: a run that is taken up must not know more digits than one that was not.
+            if new.precision == DType::F32 {
+                new.values.iter_mut().for_each(|value| *value = f64::from(*value as f32));
+            }
             if !fits || !slots.values.iter().all(|values| is_finite(values)) {
                 return Err(Skipped::Update(new.name));
             }
