@@ -58,7 +58,7 @@ pub enum Verb {
     Report(Report),
     /// Run a whole experiment of the paper: all methods, label shares, seeds and mazes
     Reproduce(Reproduce),
-    /// Train three methods Maze 1 from few labels and compare them, in minutes; needs nothing
+    /// Train three methods in Maze 1 from few labels and compare them, in minutes; needs nothing
     Demo(Demo),
     /// Measure how fast this machine trains and tracks
     Bench(Bench),

@@ -1,5 +1,6 @@
-//! `driftless bench`: how fast the training step and the filter under way are, and of what the machine can do.
+//! `driftless bench`: how fast training and online steps are, and of what the machine can do.
 
+mod default;
 mod house;
 mod job;
 mod objective;
@@ -78,6 +79,9 @@ struct Agreement {
 }
 
 pub fn run(wanted: &Bench) -> Result<()> {
+    if wanted.world == BenchWorld::Default {
+        return default::run(usize::from(wanted.rounds).min(4), wanted.json);
+    }
     if wanted.world == BenchWorld::House {
         if wanted.peer_data.is_some() {
             misused!(

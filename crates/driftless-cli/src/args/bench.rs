@@ -6,8 +6,10 @@ use std::path::PathBuf;
 /// Experiments that are measured.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BenchWorld {
-    /// The maze experiment's training step, and filters under way
+    /// The published filter's training step, which PyTorch and JAX programs also do, and its online steps
     Maze,
+    /// The default method's training epoch, evaluation and online steps, in a small and a large maze
+    Default,
     /// PF-net's training step, and its filter in use
     House,
 }
@@ -17,6 +19,7 @@ pub enum BenchWorld {
 #[command(after_help = "\
 Examples:
   driftless bench
+  driftless bench default
   driftless bench house
   driftless bench --json | python3 -m json.tool
   driftless bench --peer-data peer_data    (made by benches/side_by_side/inputs.py)

@@ -4,10 +4,15 @@ use super::Reading;
 use crate::train::experiments;
 use clap::Args;
 use driftless::methods::METHODS;
+use driftless::resample::RESAMPLERS;
 use std::path::PathBuf;
 
 fn train_help() -> String {
-    let methods = METHODS.iter().map(|method| format!("  {:22}{}\n", method.id, method.label));
+    let methods = METHODS.iter().map(|method| {
+        let worlds: Vec<String> = method.worlds().map(|world| format!("{world}s")).collect();
+        format!("  {:22}{}; {}\n", method.id, method.label, worlds.join(", "))
+    });
+    let resamplers = RESAMPLERS.iter().map(|one| format!("  {:22}{}\n", one.id, one.what));
     format!(
         "\
 Examples:
@@ -19,11 +24,14 @@ Examples:
 Built-in experiments: {}.
 Methods:
 {}Settings: method, label_fraction, trajectories, validation_episodes, particles, epochs,
-batch_size, seed, odometry_noise, pixel_noise, crop, ablation, kernels; in houses house.KEY too.
-Exit codes: 0 finished, 1 failed, 2 wrong usage, 4 diverged (the best weights are kept),
+batch_size, seed, odometry_noise, pixel_noise, crop, ablation, kernels; in houses house.KEY too;
+resampler.kind, resampler.below (a share of N) and what the kind has.
+Resamplers:
+{}Exit codes: 0 finished, 1 failed, 2 wrong usage, 4 diverged (the best weights are kept),
 130 interrupted after an epoch (go on with --resume).",
         experiments().collect::<Vec<_>>().join(", "),
-        methods.collect::<String>()
+        methods.collect::<String>(),
+        resamplers.collect::<String>()
     )
 }
 

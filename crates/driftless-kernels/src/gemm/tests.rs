@@ -40,7 +40,7 @@ impl Case {
 
     fn result(&self, cpu: Cpu, of: &Matrices) -> Vec<f32> {
         self.result_by(of, |left, right, shape, epilogue, out| {
-            product(cpu, left, right, shape, epilogue, out)
+            product(cpu, left, right, shape, epilogue, out);
         })
     }
 

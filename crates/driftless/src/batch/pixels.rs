@@ -67,11 +67,7 @@ impl PixelScale {
     }
 
     /// Adds the normalised images to `values`, each channels first.
-    pub(crate) fn normalise(
-        &self,
-        images: &Images,
-        values: &mut Vec<f32>,
-    ) -> std::result::Result<(), String> {
+    pub fn normalise(&self, images: &Images, values: &mut Vec<f32>) -> std::result::Result<(), String> {
         let [channels, height, width] = self.shape();
         check(images, self.shape())?;
         let stride = images.stride();

@@ -280,6 +280,19 @@ mod tests {
         }
     }
 
+    /// `docs/training.md` has this table, word by word.
+    #[test]
+    fn the_documentation_has_all_resamplers() {
+        let page = include_str!("../../../../docs/training.md");
+        let lines = page.lines().skip_while(|line| *line != "### Resamplers").skip(1);
+        let table = lines.take_while(|line| !line.starts_with('#')).filter(|line| line.starts_with("| `"));
+        let rows: Vec<Vec<&str>> =
+            table.map(|line| line.split('|').skip(1).take(2).map(str::trim).collect()).collect();
+        let expected: Vec<Vec<String>> =
+            RESAMPLERS.iter().map(|one| vec![format!("`{}`", one.id), one.what.to_owned()]).collect();
+        assert_eq!(rows, expected);
+    }
+
     #[test]
     fn survives_being_written() {
         let settings: ResamplerSettings = parse("kind = 'soft'\nbelow = 0.25\nalpha = 0.1").unwrap();

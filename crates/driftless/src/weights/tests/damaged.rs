@@ -16,15 +16,12 @@ fn evaluated(folder: &Folder, header: &str, data: usize) -> String {
 #[test]
 fn hostile_headers_are_refused() {
     let folder = Folder::new("hostile");
-    let evaluated = |header: &str, data: usize| evaluated(&folder, header, data);
+    let read = |header: &str, data: usize| evaluated(&folder, header, data);
     let tensor = |name: &str, dtype: &str, shape: &str, offsets: &str| {
         format!(r#""{name}":{{"dtype":"{dtype}","shape":{shape},"data_offsets":{offsets}}}"#)
     };
     let one = tensor("a", "F32", "[2]", "[0,8]");
-    assert!(
-        evaluated(&format!("{{{one}}}"), 8).starts_with("[Named { name: \"a\""),
-        "a file of others is read"
-    );
+    assert!(read(&format!("{{{one}}}"), 8).starts_with("[Named { name: \"a\""), "others' files are read");
     let cases = [
         (format!("{{{one}}}"), 7, "tensors take 8 bytes, but 7 follow"),
         (format!("{{{one}}}"), 9, "tensors take 8 bytes, but 9 follow"),
@@ -53,7 +50,7 @@ fn hostile_headers_are_refused() {
         ),
     ];
     for (header, data, message) in cases {
-        let found = evaluated(&header, data);
+        let found = read(&header, data);
         assert!(found.starts_with("FILE: ") && found.contains(message), "{found}");
     }
 }

@@ -1,0 +1,185 @@
+//! `driftless bench default`: the default method as users have it, in a small and in a large maze.
+
+use super::{Spread, peak_memory, seconds};
+use crate::output::{aligned, print};
+use anyhow::{Context, Result};
+use driftless::learn::{Detail, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use driftless::methods::build;
+use driftless_kernels::Cpu;
+use driftless_world::labels::LabelBudget;
+use driftless_world::maze::{Layout, MazeWorld};
+use driftless_world::random::Random;
+use driftless_world::trajectory::{Observations, Trajectory};
+use serde::Serialize;
+
+/// Trajectories to train from, and steps of each.
+const SIZES: [usize; 2] = [100, 100];
+/// Side of what networks see of an image, in pixels.
+const SIDE: usize = 24;
+/// Episodes that are followed.
+const FOLLOWED: usize = 4;
+/// Epochs of a round: the E-step and the calibration happen once in it.
+const ROUND: u64 = 5;
+
+/// Everything that was measured.
+#[derive(Serialize)]
+struct Measured {
+    cpu: String,
+    threads: usize,
+    mazes: Vec<Maze>,
+    peak_memory_mib: Option<f64>,
+}
+
+/// What a maze came to.
+#[derive(Serialize)]
+struct Maze {
+    name: &'static str,
+    /// A whole round by its number of epochs.
+    seconds_an_epoch: Spread,
+    /// One core, as `evaluate` does it, densities included; milliseconds.
+    evaluation_step_ms: f64,
+    /// On a robot, microseconds: the first step, steps until it is found, and steps with the least particles.
+    global_start: Times,
+    searching: Times,
+    tracking: Times,
+}
+
+#[derive(Serialize)]
+struct Times {
+    steps: usize,
+    p50: Option<f64>,
+    p99: Option<f64>,
+    max: Option<f64>,
+}
+
+impl Times {
+    fn of(mut microseconds: Vec<f64>) -> Self {
+        microseconds.sort_by(f64::total_cmp);
+        let at = |share: f64| {
+            let last = microseconds.len().checked_sub(1)?;
+            Some(microseconds[(last as f64 * share) as usize])
+        };
+        Self { steps: microseconds.len(), p50: at(0.5), p99: at(0.99), max: at(1.0) }
+    }
+}
+
+/// Measures and prints.
+pub fn run(rounds: usize, json: bool) -> Result<()> {
+    let mazes =
+        ["maze1", "maze3"].map(|name| maze(name, rounds)).into_iter().collect::<Result<Vec<Maze>>>()?;
+    let measured = Measured {
+        cpu: format!("{:?}", Cpu::best()),
+        threads: rayon::current_num_threads(),
+        mazes,
+        peak_memory_mib: peak_memory(),
+    };
+    print(&if json { serde_json::to_string_pretty(&measured)? + "\n" } else { table(&measured) })
+}
+
+fn maze(name: &'static str, rounds: usize) -> Result<Maze> {
+    let [count, steps] = SIZES;
+    let world = MazeWorld::new(Layout::built_in(name).context("a built-in maze")?, SIDE, SIDE);
+    let episode = |number: usize| -> Result<Trajectory> {
+        let mut random = Random::stream(1, number as u64);
+        Ok(world.episode(1, number, steps).into_trajectory(0.1, &mut random)?)
+    };
+    let episodes = (0..count).map(episode).collect::<Result<Vec<_>>>()?;
+    let followed = (count..count + FOLLOWED).map(episode).collect::<Result<Vec<_>>>()?;
+    let experiment = Experiment { epochs: 1 + ROUND * rounds as u64, crop: SIDE, ..Experiment::default() };
+    let budget = LabelBudget::new(experiment.label_fraction, experiment.seed)?;
+    let lessons = TrainingSet::new(Box::new(episodes), 0..count, budget)?;
+    let statistics = Normalisation::measure(&lessons)?;
+    let mut method = build(&experiment, &statistics)?;
+    // The first epoch also learns the noise of the odometry.
+    method.train(1, &lessons)?;
+    let mut times = Vec::new();
+    for round in 0..rounds as u64 {
+        let mut result = Ok(());
+        times.push(
+            seconds(|| {
+                result =
+                    (0..ROUND).try_for_each(|k| method.train(2 + round * ROUND + k, &lessons).map(|_| ()));
+            }) / ROUND as f64,
+        );
+        result?;
+    }
+    let [global_start, searching, tracking] = online(method.as_ref(), &statistics, &followed, &experiment)?;
+    Ok(Maze {
+        name,
+        seconds_an_epoch: Spread::of(times),
+        evaluation_step_ms: evaluation(method.as_mut(), &followed, &experiment)?,
+        global_start,
+        searching,
+        tracking,
+    })
+}
+
+/// Milliseconds of one core for a step.
+fn evaluation(method: &mut dyn Method, followed: &[Trajectory], experiment: &Experiment) -> Result<f64> {
+    let tracking = Tracking { particles: experiment.particles, seed: 1, detail: Detail::Densities };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    let mut result = Ok(Vec::new());
+    // The exclusive reference goes to the one thread there is.
+    let track = move || {
+        let method = method;
+        method.track(followed, tracking)
+    };
+    let time = seconds(|| result = pool.install(track));
+    result?;
+    Ok(1e3 * time / (followed.len() * SIZES[1]) as f64)
+}
+
+fn online(
+    method: &dyn Method,
+    statistics: &Normalisation,
+    followed: &[Trajectory],
+    experiment: &Experiment,
+) -> Result<[Times; 3]> {
+    let mut times: [Vec<f64>; 3] = Default::default();
+    for (number, episode) in followed.iter().enumerate() {
+        let mut filter = method.online_filter(experiment.particles, number as u64).context("it can track")?;
+        let Observations::Images(images) = &episode.observations else { continue };
+        let mut all = Vec::new();
+        statistics.pixels.normalise(images, &mut all).map_err(anyhow::Error::msg)?;
+        let size = all.len() / episode.len();
+        for (t, image) in all.chunks_exact(size).enumerate() {
+            let action = std::array::from_fn(|k| f64::from(episode.actions.row(t)[k]));
+            let mut particles = 0;
+            let time = 1e6 * seconds(|| particles = filter.step(Some(image), Some(action)).particles);
+            let kind = if t == 0 { 0 } else { 1 + usize::from(particles <= experiment.particles) };
+            times[kind].push(time);
+        }
+    }
+    Ok(times.map(Times::of))
+}
+
+fn table(of: &Measured) -> String {
+    let row = |name: String, text: String| vec![name, text];
+    let mut rows = vec![row("machine".into(), format!("{}, {} threads", of.cpu, of.threads))];
+    for maze in &of.mazes {
+        let epoch = &maze.seconds_an_epoch;
+        rows.push(row(maze.name.into(), String::new()));
+        rows.push(row(
+            "  training epoch".into(),
+            format!("{:.2} s at best, {:.2} s in the middle", epoch.min, epoch.median),
+        ));
+        rows.push(row("  evaluation step".into(), format!("{:.2} ms of one core", maze.evaluation_step_ms)));
+        let kinds = [
+            ("global start", &maze.global_start),
+            ("searching", &maze.searching),
+            ("tracking", &maze.tracking),
+        ];
+        for (name, times) in kinds {
+            let text = match times {
+                Times { steps, p50: Some(p50), p99: Some(p99), max: Some(max) } => {
+                    format!("{p50:.0} us in the middle, {p99:.0} at 99 %, {max:.0} at most, of {steps}")
+                }
+                _ => "no such step".to_owned(),
+            };
+            rows.push(row(format!("  online, {name}"), text));
+        }
+    }
+    let memory = of.peak_memory_mib.map_or_else(|| "unknown".to_owned(), |mib| format!("{mib:.0} MiB"));
+    rows.push(row("memory of the process".into(), memory));
+    aligned(&rows)
+}
