@@ -1,4 +1,4 @@
-//! A filter under way allocates nothing after its first step, and an LSTM that learns nothing after its first batch.
+//! An online filter allocates nothing after its first step, and an LSTM that learns nothing after its first batch.
 
 #![allow(unsafe_code, reason = "an allocator that counts")]
 

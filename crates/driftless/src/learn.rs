@@ -84,7 +84,7 @@ pub trait Method: Send {
     /// Tracks whole episodes from their observations and actions alone, and puts the truth beside it.
     fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>>;
 
-    /// A filter for a robot under way, with what was learned; nothing if the method has none.
+    /// A filter for a robot online, with what was learned; nothing if the method has none.
     fn online_filter(&self, _particles: usize, _seed: u64) -> Option<Box<dyn OnlineFilter>> {
         None
     }

@@ -18,7 +18,7 @@
 //!   [`weights`]: files of them. [`config`]: resamplers from a text file, and errors that give advice.
 //! - [`smooth`]: what is known of every state once everything has been seen; soft labels.
 //! - [`learn`]: methods that learn from episodes, behind one door. [`methods`]: those there are.
-//! - [`online`]: a trained filter on a robot under way.
+//! - [`online`]: a trained filter on a robot online.
 //! - [`classical`]: Monte-Carlo localisation on depth images and a floor map, without learning.
 //! - [`nets`]: layers and encoders of the maze experiments. [`baseline`]: networks without a filter.
 //!

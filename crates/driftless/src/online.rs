@@ -1,4 +1,4 @@
-//! A trained filter on a robot under way: a camera image and odometry in, a pose with its covariance out.
+//! A trained filter on a robot online: a camera image and odometry in, a pose with its covariance out.
 //!
 //! ```no_run
 //! use driftless::online::{Start, Tracker};
@@ -59,7 +59,7 @@ impl Tracker {
     /// Reads a run's folder, as `driftless train` writes it.
     ///
     /// # Errors
-    /// If there are no weights, or the method has no filter to be under way with.
+    /// If there are no weights, or the method has no online filter.
     pub fn open(run: impl AsRef<Path>, start: Start) -> Result<Self> {
         let trained = Trained::open(run, &build)?;
         let particles = start.particles.unwrap_or(trained.config.experiment.particles);

@@ -1,4 +1,4 @@
-//! A robot under way is followed without allocating anything after the first step.
+//! A robot online is followed without allocating anything after the first step.
 
 #![allow(unsafe_code, reason = "an allocator that counts")]
 

@@ -1,4 +1,4 @@
-//! The filter under way: microseconds a step, for few and for many particles.
+//! Online steps: microseconds a step, for few and for many particles.
 
 use super::job::{MOTION, PIXELS};
 use super::{Spread, seconds};

@@ -5,7 +5,7 @@ use anyhow::{Result, ensure};
 use driftless::learn::{Experiment, Gathered, WorldKind};
 use driftless::methods::Learns;
 
-/// Bytes that a particle of one step takes until its gradient is known: with kernels by hand 148 and more were measured,
+/// Bytes that a particle of one step takes until its gradient is known: with fused kernels 148 and more were measured,
 /// with tensors 3,784 and more. Less is assumed, so that nothing is refused that would fit.
 const BY_HAND: f64 = 100.0;
 const IN_TENSORS: f64 = 3000.0;

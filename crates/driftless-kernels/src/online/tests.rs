@@ -1,4 +1,4 @@
-//! The filter under way against the scan of a sequence, formulas in 64 bits, and itself.
+//! The online filter against the scan of a sequence, formulas in 64 bits, and itself.
 
 use super::*;
 use crate::images::{ImagePlan, Padding};

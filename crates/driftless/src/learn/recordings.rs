@@ -30,7 +30,7 @@ pub enum Purpose {
 
 impl Purpose {
     /// Which part of an image is seen: any in training, so that more is learned from few images; otherwise the middle,
-    /// which is what a robot under way looks at ([`crate::online::Tracker::step`]).
+    /// which is what a robot online looks at ([`crate::online::Tracker::step`]).
     fn crop(self, side: usize) -> Crop {
         match self {
             Self::Training => Crop::Random(side),
@@ -309,7 +309,7 @@ mod tests {
         std::fs::remove_file(path).unwrap();
     }
 
-    /// What is evaluated is what a robot under way sees: the middle of each image.
+    /// What is evaluated is what a robot online sees: the middle of each image.
     #[test]
     fn evaluation_sees_the_middle_as_online_use_does() {
         let path = file("middle");

@@ -154,7 +154,7 @@ pub(super) trait Fused<M: Model>: Send {
         seed: u64,
     ) -> Result<Option<Vec<Vec<Believed>>>>;
 
-    /// A filter for a robot under way.
+    /// A filter for a robot online.
     fn online_filter(
         &self,
         model: &M,

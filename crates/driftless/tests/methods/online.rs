@@ -1,4 +1,4 @@
-//! A robot under way is followed as its recorded episode would be.
+//! A robot online is followed as its recorded episode would be.
 
 use burn::tensor::{DType, Device};
 use driftless::learn::{Detail, Experiment, Method, Normalisation, Tracking, TrainingSet};

@@ -154,23 +154,14 @@ impl<S: Deref<Target = ImageSensor>> EncodedFrames<S> {
         self
     }
 
-    /// Features of some steps, as many as there are.
-    fn of_steps(&self, first: usize, count: usize) -> &[f32] {
-        let width = self.sensor.encoder.width();
-        &self.features[first * width..((first + count) * width).min(self.features.len())]
-    }
-
-    fn is_missing(&self) -> bool {
-        self.of_steps(self.t, 1).iter().all(|&feature| feature == 0.0)
-    }
-
     /// log l before tempering of any poses, wherever they are.
     pub fn scores(&mut self, poses: &Particles, scores: &mut [f32]) -> Reading {
-        if self.is_missing() {
-            return Reading::Missing;
-        }
         let width = self.sensor.encoder.width();
         let features = &self.features[self.t * width..][..width];
+        // The encoder's word for an image that is not finite.
+        if features.iter().all(|&feature| feature == 0.0) {
+            return Reading::Missing;
+        }
         self.sensor.encoder.scores(features, poses, &mut self.workspace, scores);
         Reading::Present
     }
@@ -194,7 +185,9 @@ impl<S: Deref<Target = ImageSensor>> EncodedFrames<S> {
 impl<S: Deref<Target = ImageSensor>> Sensor for EncodedFrames<S> {
     /// Zero outside of the world.
     fn log_likelihoods(&mut self, particles: &Particles, log: &mut [f32]) -> Reading {
-        let reading = self.scores(particles, log);
+        if self.scores(particles, log) == Reading::Missing {
+            return Reading::Missing;
+        }
         let [low, high] = self.sensor.bounds;
         for k in 0..2 {
             for (log, x) in log.iter_mut().zip(particles.column(k)) {
@@ -203,7 +196,7 @@ impl<S: Deref<Target = ImageSensor>> Sensor for EncodedFrames<S> {
                 }
             }
         }
-        reading
+        Reading::Present
     }
 
     fn proposal(&mut self) -> Option<&mut dyn Proposal> {
