@@ -7,6 +7,7 @@
 #![allow(clippy::inline_always, reason = "only what is inlined is compiled for the CPU that was found")]
 
 pub mod contrast;
+pub mod conv;
 pub mod decoder;
 pub mod dense;
 pub mod gemm;
@@ -18,6 +19,7 @@ pub mod pfnet;
 
 pub mod patches;
 mod pixels;
+pub mod range_scan;
 pub mod recurrent;
 mod relu;
 pub mod rows;
