@@ -42,6 +42,7 @@ pub mod density;
 mod draws;
 pub mod exponential;
 pub mod filter;
+pub mod map;
 pub mod motion;
 pub mod normal;
 mod particles;

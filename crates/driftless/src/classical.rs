@@ -9,7 +9,6 @@
 //! on PF-net's maps, so beams pass through them, as the robot does.
 
 mod beam_model;
-mod distance;
 mod likelihood_field;
 mod localiser;
 mod scan;
@@ -17,17 +16,15 @@ mod settings;
 #[cfg(test)]
 mod tests;
 mod track;
-mod walls;
 
 pub use beam_model::BeamModel;
-pub use distance::squared_distances;
 pub use likelihood_field::LikelihoodField;
 pub use localiser::{Localiser, Stepped};
 pub use scan::{Beam, RangeScan, Reading};
 pub use settings::{BeamSettings, CameraSettings, ClassicalSettings, FieldSettings, ModelName};
 pub use track::{ClassicalTrack, track};
-pub use walls::Walls;
 
+use driftless_core::map::Walls;
 use driftless_world::files::pfnet::HouseMaps;
 use driftless_world::pose::Pose;
 
@@ -36,6 +33,11 @@ pub trait SensorModel: Send + Sync + std::fmt::Debug {
     /// The logarithm of the scan's likelihood at a pose in map pixels, beams taken as independent. It may
     /// be -∞, but it is never NaN.
     fn log_likelihood(&self, pose: Pose, scan: &RangeScan) -> f64;
+}
+
+/// The walls of a house. Doors are open.
+pub(crate) fn walls_of(maps: &HouseMaps) -> Walls {
+    Walls::new(maps.width, maps.height, |pixel| maps.wall[pixel] > 0)
 }
 
 /// The model that `settings` ask for, made for one house. It may serve many episodes.

@@ -15,6 +15,7 @@ mod house;
 mod jonschkowski;
 mod learner;
 pub mod lstm;
+mod range_scan;
 mod recorder;
 mod registry;
 pub mod sdpf;
@@ -24,6 +25,7 @@ mod updates;
 pub use anchored::{AnchoredEm, Supervision};
 pub use house::{HouseLstm, PfnetFilter, Training, Unlearned, UnlearnedMethod};
 pub use jonschkowski::Jonschkowski;
+pub use range_scan::RangeScan;
 pub use registry::{BuildMethod, Learns, METHODS, Registered, methods_in};
 
 use crate::error::{Error, Result};

@@ -2,8 +2,8 @@
 
 use super::scan::{RangeScan, Reading};
 use super::settings::BeamSettings;
-use super::walls::Walls;
-use super::{Pose, SensorModel};
+use super::{Pose, SensorModel, walls_of};
+use driftless_core::map::Walls;
 use driftless_world::files::pfnet::{HouseMaps, METRES_PER_PIXEL};
 use std::f64::consts::TAU;
 
@@ -19,7 +19,7 @@ pub struct BeamModel {
 impl BeamModel {
     /// The model of a house, for a camera that sees `farthest` metres far.
     pub fn new(maps: &HouseMaps, settings: &BeamSettings, farthest: f64) -> Self {
-        Self { walls: Walls::new(maps), settings: settings.clone(), farthest }
+        Self { walls: walls_of(maps), settings: settings.clone(), farthest }
     }
 
     /// The density of a range, or the probability of no reading, where a wall is expected at `expected`

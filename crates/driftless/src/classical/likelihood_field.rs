@@ -1,6 +1,6 @@
 //! Scans by where their beams end: near a wall's surface is likely, elsewhere it is chance.
 
-use super::distance::squared_distances;
+use driftless_core::map::squared_distances;
 use super::scan::{RangeScan, Reading};
 use super::settings::FieldSettings;
 use super::{Pose, SensorModel};

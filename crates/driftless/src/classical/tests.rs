@@ -55,7 +55,7 @@ fn misfits(world: &HouseWorld) -> [f64; 2] {
     let poses = world.style.walk(&world.plan, &world.obstacles, 60, &mut Random::new(1));
     let (_, depth) = world.look(&poses, HouseWorld::camera(56, 56));
     // Windows, pictures and frames stand out by up to 21 mm, two pixels.
-    let (walls, proud) = (Walls::new(&world.maps), Walls::new(&thicker(&world.maps, 2)));
+    let (walls, proud) = (walls_of(&world.maps), walls_of(&thicker(&world.maps, 2)));
     let (mut counts, mut beams) = ([0.0; 2], 0.0);
     for (t, pose) in poses.iter().enumerate() {
         for beam in RangeScan::of(&depth, t, &CameraSettings::default(), 56).beams {

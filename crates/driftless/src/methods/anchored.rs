@@ -7,11 +7,11 @@
 
 mod calibration;
 mod contrast;
-mod noise;
+pub(super) mod noise;
 mod online;
-mod paths;
+pub(super) mod paths;
 mod sensor;
-mod store;
+pub(super) mod store;
 mod tracker;
 mod tracks;
 mod training;

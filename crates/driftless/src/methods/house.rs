@@ -35,6 +35,9 @@ use driftless_world::trajectory::Trajectory;
 pub use recurrent::HouseLstm;
 pub use unlearned::{Unlearned, UnlearnedMethod};
 
+pub(super) use particles::first;
+pub(super) use walk::in_pixels;
+
 use network::Network;
 use rayon::prelude::*;
 use training::Pool;
@@ -193,7 +196,7 @@ fn batches(seed: u64, lessons: usize, batch: usize) -> Result<Vec<Vec<usize>>> {
 }
 
 /// An episode without its poses, but with what the robot is told of the first; and the poses.
-fn told(number: usize, episode: &Trajectory) -> Result<(Lesson, Vec<Pose>)> {
+pub(super) fn told(number: usize, episode: &Trajectory) -> Result<(Lesson, Vec<Pose>)> {
     let wrong = |problem: &str| {
         Error::File(driftless_world::Error::new(problem).in_record(format!("episode {number}")))
     };

@@ -5,7 +5,7 @@
 use super::lstm::LstmMethod;
 use super::sdpf::{self, Variant};
 use super::{
-    AnchoredEm, HouseLstm, Jonschkowski, PfnetFilter, Supervision, Training, Unlearned, UnlearnedMethod,
+    AnchoredEm, HouseLstm, Jonschkowski, PfnetFilter, RangeScan, Supervision, Training, Unlearned, UnlearnedMethod,
 };
 use crate::error::Result;
 use crate::learn::{Experiment, Method, Normalisation, WorldKind};
@@ -44,11 +44,11 @@ pub struct Registered {
 pub const METHODS: &[Registered] = &[
     Registered { id: "driftless", label: "Driftless (label-anchored EM)", learns: FromAllSteps, builds: &[
         (Maze, |e, s| Ok(Box::new(AnchoredEm::new(e, s, Supervision::BetweenLabels)?)))] },
-    Registered { id: "driftless", label: "Driftless (labels carried by odometry)", learns: FromAllSteps, builds: &[
-        (House, |e, s| Ok(Box::new(PfnetFilter::new(e, s, Training::Driftless)?)))] },
+    Registered { id: "driftless", label: "Driftless (label-anchored EM, range scan)", learns: FromAllSteps, builds: &[
+        (House, |e, s| Ok(Box::new(RangeScan::new(e, s, Supervision::BetweenLabels)?)))] },
     Registered { id: "driftless-supervised", label: "Driftless, labels only", learns: FromLabels, builds: &[
         (Maze, |e, s| Ok(Box::new(AnchoredEm::new(e, s, Supervision::LabelsAlone)?))),
-        (House, |e, s| Ok(Box::new(PfnetFilter::new(e, s, Training::DriftlessSupervised)?)))] },
+        (House, |e, s| Ok(Box::new(RangeScan::new(e, s, Supervision::LabelsAlone)?)))] },
     Registered { id: "sdpf", label: "SDPF (paper)", learns: FromAllSteps, builds: &[
         (Maze, |e, s| sdpf::build(Variant::Paper, e, s)),
         (House, |e, s| Ok(Box::new(PfnetFilter::new(e, s, Training::Sdpf)?)))] },

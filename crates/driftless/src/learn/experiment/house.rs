@@ -97,6 +97,12 @@ pub struct HouseSettings {
     pub noise_metres: f64,
     /// The same of headings.
     pub noise_degrees: f64,
+    /// Standard deviation of the error of recorded odometry in a step, along either axis.
+    #[serde(skip_serializing_if = "is_default")]
+    pub odometry_metres: f64,
+    /// The same of its turn.
+    #[serde(skip_serializing_if = "is_default")]
+    pub odometry_degrees: f64,
     /// Whether particles are resampled in training, and how much of it goes by weight: below 1 softly, with gradients;
     /// 0 is never. The method decides if nothing is said: 1 for `sdpf`, as in the paper, 0 for others.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,6 +153,8 @@ impl Default for HouseSettings {
             block: 4,
             noise_metres: 0.04,
             noise_degrees: 5.0,
+            odometry_metres: 0.0,
+            odometry_degrees: 0.0,
             resampling: None,
             resampling_threshold: 0.5,
             known_weight: 1.0,
@@ -175,6 +183,8 @@ impl HouseSettings {
             ("house.start_degrees", self.start_degrees),
             ("house.noise_metres", self.noise_metres),
             ("house.noise_degrees", self.noise_degrees),
+            ("house.odometry_metres", self.odometry_metres),
+            ("house.odometry_degrees", self.odometry_degrees),
             ("house.known_weight", self.known_weight),
             ("house.pseudo_weight", self.pseudo_weight),
             ("house.likelihood_tempering", self.likelihood_tempering),

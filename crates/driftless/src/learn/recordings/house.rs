@@ -72,8 +72,21 @@ impl Houses {
         for number in episode.actions.values_mut() {
             *number *= (1.0 + self.noise * random.normal()) as f32;
         }
+        self.disturb(episode.actions.values_mut(), &mut random);
         episode.start = Some(self.start(&recorded.maps, recorded.states[0], &mut random, index)?);
         Ok(episode)
+    }
+
+    /// Adds the error of odometry to each action.
+    fn disturb(&self, actions: &mut [f32], random: &mut Random) {
+        let position = 100.0 * self.settings.odometry_metres;
+        let sizes = [position, position, self.settings.odometry_degrees.to_radians()];
+        if sizes.iter().all(|size| *size == 0.0) {
+            return;
+        }
+        for (number, size) in actions.iter_mut().zip(sizes.iter().cycle()) {
+            *number += (size * random.normal()) as f32;
+        }
     }
 
     fn start(&self, maps: &HouseMaps, first: [f32; 3], random: &mut Random, index: usize) -> Result<Start> {

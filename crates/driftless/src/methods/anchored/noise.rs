@@ -1,6 +1,6 @@
 //! How noisy the odometry is, learned from labels: what makes the known poses most probable.
 
-use crate::smooth::chain::{Chain, Label, Odometry, Posterior};
+use crate::smooth::chain::{Chain, Label, Matrix, Odometry, Posterior};
 use driftless_world::labels::Lesson;
 use driftless_world::pose::Frame;
 use rayon::prelude::*;
@@ -8,8 +8,8 @@ use rayon::prelude::*;
 /// Odometry's noise: standard deviations at rest of position and heading, and shares of distance and turn.
 pub type Noise = [f64; 4];
 
-/// Trajectories looked at: enough for four numbers.
-const MOST_CHAINS: usize = 24;
+/// Steps looked at: enough for four numbers.
+const MOST_STEPS: usize = 2400;
 /// A noise is at first multiplied and divided by the first of these, in the end by the last.
 const FACTORS: [f64; 3] = [4.0, 2.0, 1.4];
 /// Rounds with the same factor, at most.
@@ -21,32 +21,38 @@ const SHARES: [f64; 2] = [0.001, 1.0];
 /// What a chain needs of a lesson.
 #[derive(Clone, Debug)]
 pub struct Known {
+    frame: Frame,
     actions: Vec<Vec<f64>>,
     labels: Vec<Option<Label>>,
+    prior: Option<Label>,
 }
 
 impl Known {
-    /// Odometry and exact labels.
-    pub fn of(lesson: &Lesson) -> Self {
+    /// Odometry, written in this frame, and exact labels.
+    pub fn of(lesson: &Lesson, frame: Frame) -> Self {
         let wide = |row: &[f32]| row.iter().map(|&x| f64::from(x)).collect::<Vec<_>>();
         let label = |state: &[f32]| Label { state: wide(state), covariance: None };
         Self {
+            frame,
             actions: (0..lesson.len()).map(|t| wide(lesson.actions().row(t))).collect(),
             labels: lesson.labels().iter().map(|state| state.map(label)).collect(),
+            prior: None,
         }
     }
 
-    /// The posterior of the path; None without any label.
-    pub fn smooth(&self, noise: Noise) -> Option<Posterior> {
-        let dynamics = odometry(noise);
-        let chain = Chain { dynamics: &dynamics, actions: &self.actions, labels: &self.labels, prior: None };
-        chain.smooth().ok()
+    /// With what the robot was told of its first pose: a mean, and standard deviations.
+    pub fn with_prior(self, pose: [f32; 3], spread: [f32; 3]) -> Self {
+        let covariance = Matrix::diagonal(&spread.map(|std| f64::from(std).powi(2)));
+        let prior = Label { state: pose.map(f64::from).to_vec(), covariance: Some(covariance) };
+        Self { prior: Some(prior), ..self }
     }
-}
 
-/// Odometry with this noise, in the frame of the mazes' data.
-pub fn odometry([position, heading, distance, turn]: Noise) -> Odometry {
-    Odometry::new(Frame::Reflected, [position, heading], [distance, turn])
+    /// The posterior of the path; None if nothing is known of any pose.
+    pub fn smooth(&self, [position, heading, distance, turn]: Noise) -> Option<Posterior> {
+        let dynamics = Odometry::new(self.frame, [position, heading], [distance, turn]);
+        let Self { actions, labels, prior, .. } = self;
+        Chain { dynamics: &dynamics, actions, labels, prior: prior.as_ref() }.smooth().ok()
+    }
 }
 
 /// A noise to start from.
@@ -57,7 +63,12 @@ pub fn first_noise(step: [f64; 3]) -> Noise {
 /// The noise that maximises the evidence of the labels, found by multiplying and dividing one number after
 /// another as long as that helps, with ever smaller factors (pattern search).
 pub fn learn(chains: &[Known], step: [f64; 3]) -> Noise {
-    let chains = &chains[..chains.len().min(MOST_CHAINS)];
+    let mut steps = 0;
+    let few = chains.iter().take_while(|chain| {
+        steps += chain.actions.len();
+        steps <= MOST_STEPS.max(chain.actions.len())
+    });
+    let chains = &chains[..few.count()];
     let evidence = |noise: Noise| -> f64 {
         // A sum in a fixed order: the same on any number of threads.
         let each: Vec<f64> =
@@ -105,7 +116,7 @@ mod tests {
             let state = vec![pose.x, pose.y, pose.heading];
             labels.push((t % 4 == 0).then_some(Label { state, covariance: None }));
         }
-        Known { actions, labels }
+        Known { frame: Frame::Reflected, actions, labels, prior: None }
     }
 
     /// Multiplicative noise is found as such. Almost all of a step is along one axis, so its noise is

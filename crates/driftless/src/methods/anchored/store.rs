@@ -1,5 +1,6 @@
 //! The method as plain numbers, and back.
 
+use super::noise::Noise;
 use super::{AnchoredEm, Supervision};
 use crate::error::{Error, Result};
 use crate::parameters::Named;
@@ -24,7 +25,7 @@ impl AnchoredEm {
     /// The network, and the two settings of the filter that were learned.
     pub(super) fn stored_parameters(&self) -> Vec<Named> {
         let mut all = self.values.clone();
-        all.extend([named(TEMPER, vec![self.tempering]), named(NOISE, self.noise.to_vec())]);
+        all.extend(stored_learned(self.tempering, self.noise));
         all
     }
 
@@ -34,12 +35,7 @@ impl AnchoredEm {
         if self.supervision == Supervision::LabelsAlone {
             return all;
         }
-        all.push(named(LENGTHS, self.drawn.iter().map(|path| path.len() as f64).collect()));
-        all.push(named(
-            POSES,
-            self.drawn.iter().flatten().flatten().flatten().map(|&x| f64::from(x)).collect(),
-        ));
-        all.push(named(SIZE, vec![self.effective_sample_size]));
+        all.extend(stored_paths(&self.drawn, self.effective_sample_size));
         all
     }
 
@@ -58,38 +54,66 @@ impl AnchoredEm {
 
     pub(super) fn take_back(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
         self.check_shapes(parameters)?;
-        let (tempering, noise) = (find(parameters, TEMPER)?, find(parameters, NOISE)?);
-        let valid = |values: &[f64]| values.iter().all(|&x| x.is_finite() && x >= 0.0);
-        if tempering.len() != 1
-            || noise.len() != 4
-            || !valid(tempering)
-            || !valid(noise)
-            || noise[0] * noise[1] == 0.0
-        {
-            return Err(Error::setting(TEMPER, "and the noise must be positive numbers"));
-        }
+        let learned = learned_of(parameters)?;
         for own in &mut self.values {
             let given = parameters.iter().find(|part| part.name == own.name);
             own.values.clone_from(&given.expect("it was looked for").values);
         }
         self.encoder.load(&self.values);
-        (self.tempering, self.noise) = (tempering[0], [noise[0], noise[1], noise[2], noise[3]]);
+        (self.tempering, self.noise) = learned;
         (self.bridges, self.drawn) = (None, Vec::new());
         let Some(memory) = memory else { return Ok(()) };
         self.optimiser = self.optimiser.clone().with_state(memory);
         if self.supervision == Supervision::LabelsAlone {
             return Ok(());
         }
-        self.effective_sample_size = find(memory, SIZE)?.first().copied().unwrap_or(0.0);
-        let (lengths, poses) = (find(memory, LENGTHS)?, find(memory, POSES)?);
-        let steps = lengths.iter().sum::<f64>() as usize;
-        let each = poses.len() / 3 / steps.max(1);
-        if each * 3 * steps != poses.len() {
-            return Err(Error::setting(POSES, "does not fit the lengths of the paths"));
-        }
-        let mut poses = poses.chunks_exact(3).map(|pose| [pose[0], pose[1], pose[2]].map(|x| x as f32));
-        let mut step = || poses.by_ref().take(each).collect::<Vec<_>>();
-        self.drawn = lengths.iter().map(|&length| (0..length as usize).map(|_| step()).collect()).collect();
+        (self.drawn, self.effective_sample_size) = paths_of(memory)?;
         Ok(())
     }
+}
+
+/// The two settings of a filter that are learned: its tempering, and the noise of its motion.
+pub(in crate::methods) fn stored_learned(tempering: f64, noise: Noise) -> [Named; 2] {
+    [named(TEMPER, vec![tempering]), named(NOISE, noise.to_vec())]
+}
+
+/// The same back.
+pub(in crate::methods) fn learned_of(parameters: &[Named]) -> Result<(f64, Noise)> {
+    let (tempering, noise) = (find(parameters, TEMPER)?, find(parameters, NOISE)?);
+    let valid = |values: &[f64]| values.iter().all(|&x| x.is_finite() && x >= 0.0);
+    match (tempering, noise) {
+        ([tempering], [position, heading, distance, turn])
+            if valid(&[*tempering]) && valid(noise) && position * heading > 0.0 =>
+        {
+            Ok((*tempering, [*position, *heading, *distance, *turn]))
+        }
+        _ => Err(Error::setting(TEMPER, "and the noise must be positive numbers")),
+    }
+}
+
+/// M poses at each step of each trajectory.
+type Paths = Vec<Vec<Vec<[f32; 3]>>>;
+
+/// Paths, as many for every step of one that has some, and their mean effective sample size.
+pub(in crate::methods) fn stored_paths(paths: &Paths, effective_sample_size: f64) -> [Named; 3] {
+    let numbers = paths.iter().flatten().flatten().flatten().map(|&x| f64::from(x));
+    [
+        named(LENGTHS, paths.iter().map(|path| path.len() as f64).collect()),
+        named(POSES, numbers.collect()),
+        named(SIZE, vec![effective_sample_size]),
+    ]
+}
+
+/// The same back.
+pub(in crate::methods) fn paths_of(memory: &[Named]) -> Result<(Paths, f64)> {
+    let (lengths, poses) = (find(memory, LENGTHS)?, find(memory, POSES)?);
+    let steps = lengths.iter().sum::<f64>() as usize;
+    let each = poses.len() / 3 / steps.max(1);
+    if each * 3 * steps != poses.len() {
+        return Err(Error::setting(POSES, "does not fit the lengths of the paths"));
+    }
+    let mut poses = poses.chunks_exact(3).map(|pose| [pose[0], pose[1], pose[2]].map(|x| x as f32));
+    let mut step = || poses.by_ref().take(each).collect::<Vec<_>>();
+    let paths = lengths.iter().map(|&length| (0..length as usize).map(|_| step()).collect()).collect();
+    Ok((paths, find(memory, SIZE)?.first().copied().unwrap_or(0.0)))
 }

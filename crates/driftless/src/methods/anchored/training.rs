@@ -10,6 +10,7 @@ use crate::smooth::chain::Bridge;
 use driftless_core::Stream;
 use driftless_kernels::contrast::Workspace;
 use driftless_world::labels::Lesson;
+use driftless_world::pose::Frame;
 use driftless_world::random::Random;
 use rayon::prelude::*;
 
@@ -40,7 +41,7 @@ impl AnchoredEm {
         if epoch > 1 && (alone || self.bridges.is_some()) {
             return Ok(());
         }
-        let known: Vec<Known> = load(lessons, 0)?.iter().map(Known::of).collect();
+        let known: Vec<Known> = load(lessons, 0)?.iter().map(|lesson| Known::of(lesson, Frame::Reflected)).collect();
         if epoch == 1 {
             let [position, heading] = PAPER_NOISE;
             self.noise = if self.has(Ablation::LearnedNoise) {

@@ -8,10 +8,10 @@ use driftless_world::trajectory::Start;
 use std::f64::consts::{PI, TAU};
 
 /// A pose in map pixels and radians.
-pub(super) type State = [f64; 3];
+pub(in crate::methods) type State = [f64; 3];
 
 /// So many particles, as far as is known where the robot is.
-pub(super) fn first(start: Start, maps: &HouseMaps, count: usize, random: &mut Random) -> Result<Vec<State>> {
+pub(in crate::methods) fn first(start: Start, maps: &HouseMaps, count: usize, random: &mut Random) -> Result<Vec<State>> {
     let inside: Vec<usize> = match start {
         Start::About { pose, spread } => {
             let mut around = |k: usize| f64::from(pose[k]) + f64::from(spread[k]) * random.normal();

@@ -92,7 +92,7 @@ fn labels(labels: &Labels) -> Vec<Option<State>> {
 }
 
 /// The same in pixels.
-pub(super) fn in_pixels(start: Start) -> Start {
+pub(in crate::methods) fn in_pixels(start: Start) -> Start {
     let shrunk = |row: [f32; 3]| state(&row).map(|x| x as f32);
     match start {
         Start::About { pose, spread } => Start::About { pose: shrunk(pose), spread: shrunk(spread) },

@@ -72,7 +72,7 @@ impl Envelope {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use driftless_world::random::Random;
+    use crate::random::Random;
 
     /// All pixels against all others, in grids from a single line to a square, from empty to full.
     #[test]

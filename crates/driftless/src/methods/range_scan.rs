@@ -1,0 +1,167 @@
+//! A learned range scan: an image becomes distances to walls, a map says what they would be, and few labels suffice.
+//!
+//! The network says for each column of an image how far the next wall of the *map* is, as a distribution: furniture is
+//! seen but is not on the map, so the network learns to look past it, or to be unsure. The likelihood of a pose is that of
+//! the distances that rays meet on the map from there. It is the paper's e = h(o) against ẽ = ĥ(s), with a ĥ that is
+//! known. Between labels it learns by expectation maximisation over paths, as in mazes.
+
+mod bins;
+mod calibration;
+mod camera;
+mod network;
+mod sensor;
+mod tracks;
+mod training;
+mod views;
+mod walks;
+
+use super::anchored::Supervision;
+use super::anchored::noise::{self, Noise};
+use super::anchored::store::{learned_of, paths_of, stored_learned, stored_paths};
+use crate::error::Result;
+use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use crate::optimise::{Adam, Optimiser, Rule, Schedule};
+use crate::parameters::Named;
+use crate::resample::ResamplerSettings;
+use crate::smooth::chain::Bridge;
+use bins::BINS;
+use camera::Camera;
+use driftless_core::Filter;
+use driftless_kernels::range_scan::ScanPlan;
+use driftless_world::evaluation::Track;
+use driftless_world::files::pfnet::METRES_PER_PIXEL;
+use driftless_world::random::Random;
+use driftless_world::trajectory::Trajectory;
+use network::Network;
+use rayon::prelude::*;
+use training::{UPDATES, Workspaces};
+use walks::Walk;
+
+/// Adam's first rate, and the share of it that is left in the end.
+const RATE: f64 = 2e-3;
+const LEAST_RATE: f64 = 0.02;
+/// Epochs between two draws of paths, and between two calibrations.
+const ROUND: u64 = 5;
+/// What a column's log-likelihood is multiplied by until it is calibrated.
+const FIRST_TEMPERING: f64 = 0.02;
+/// Least noise of the filter's motion, in mean steps: particles that descend from one must part.
+const LEAST_NOISE: f64 = 0.05;
+
+/// The methods `driftless` and `driftless-supervised` in houses.
+pub struct RangeScan {
+    supervision: Supervision,
+    network: Network,
+    camera: Camera,
+    optimiser: Optimiser,
+    normalisation: Normalisation,
+    epochs: u64,
+    seed: u64,
+    tempering: f64,
+    noise: Noise,
+    /// M poses at each step of each episode, as drawn last; empty where nothing is known.
+    paths: Vec<Vec<Vec<[f32; 3]>>>,
+    effective_sample_size: f64,
+    filter: Filter,
+    /// Recomputed when missing.
+    bridges: Option<Vec<Option<Bridge>>>,
+    walks: Option<Vec<Walk>>,
+    workspaces: Workspaces,
+}
+
+fn knob(name: &str, default: f64) -> f64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// The first epochs learn from labels alone: a network that knows nothing could not say where paths are.
+fn warm_up(epochs: u64) -> u64 {
+    let rounds = epochs / ROUND;
+    ROUND * ((rounds as f64 * knob("RS_WARM", 0.25)) as u64).max(1)
+}
+
+/// The noise of odometry that makes labels most probable.
+fn noise_of(walks: &[Walk], step: [f64; 3]) -> Noise {
+    let mut chains: Vec<&Walk> = walks.iter().collect();
+    // Those with most labels say most.
+    chains.sort_by_key(|walk| std::cmp::Reverse(walk.labels.iter().flatten().count()));
+    let chains: Vec<noise::Known> = chains.iter().take(96).map(|walk| walk.known.clone()).collect();
+    noise::learn(&chains, step)
+}
+
+impl RangeScan {
+    /// Not trained yet.
+    pub fn new(experiment: &Experiment, normalisation: &Normalisation, supervision: Supervision) -> Result<Self> {
+        let [channels, height, width] = normalisation.pixels.shape();
+        let plan = ScanPlan { image: [height, width], channels, bins: BINS };
+        let schedule = Schedule::Cosine { updates: experiment.epochs * UPDATES, least: LEAST_RATE };
+        let weights = Random::stream(experiment.seed, 0).bits();
+        Ok(Self {
+            supervision,
+            network: Network::new(plan, &mut Random::new(weights)),
+            camera: Camera::new(plan.image, plan.columns(), METRES_PER_PIXEL, tracks::UNITS_PER_PIXEL),
+            optimiser: Optimiser::new(Rule::Adam(Adam::default()), RATE).with_schedule(schedule),
+            normalisation: normalisation.clone(),
+            epochs: experiment.epochs,
+            seed: experiment.seed,
+            tempering: FIRST_TEMPERING,
+            noise: noise::first_noise(normalisation.step_size),
+            paths: Vec::new(),
+            effective_sample_size: 0.0,
+            filter: ResamplerSettings::apply(experiment.resampler.as_ref(), Filter::bootstrap(1))?,
+            bridges: None,
+            walks: None,
+            workspaces: Workspaces::default(),
+        })
+    }
+}
+
+impl Method for RangeScan {
+    fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
+        let walks = match self.walks.take() {
+            Some(walks) => walks,
+            None => walks::load(lessons)?,
+        };
+        self.prepare(epoch, &walks)?;
+        self.assign(epoch, &walks)?;
+        let mut report = self.update(epoch, &walks)?;
+        report.effective_sample_size =
+            (self.supervision == Supervision::BetweenLabels).then_some(self.effective_sample_size);
+        if epoch.is_multiple_of(ROUND) || epoch == self.epochs {
+            self.calibrate(epoch, &walks)?;
+        }
+        if std::env::var("RS_DEBUG").is_ok() {
+            eprintln!("epoch {epoch}: loss {:?} tempering {} noise {:?} ess {:?}", report.losses, self.tempering, self.noise, report.effective_sample_size);
+        }
+        self.walks = Some(walks);
+        Ok(report)
+    }
+
+    fn track(&self, episodes: &[Trajectory], how: Tracking) -> Result<Vec<Track>> {
+        episodes.par_iter().enumerate().map(|(number, episode)| self.track_one(number, episode, how)).collect()
+    }
+
+    fn parameters(&self) -> Vec<Named> {
+        let mut all = self.network.values().to_vec();
+        all.extend(stored_learned(self.tempering, self.noise));
+        all
+    }
+
+    fn memory(&self) -> Vec<Named> {
+        let mut all = self.optimiser.state();
+        if self.supervision == Supervision::BetweenLabels {
+            all.extend(stored_paths(&self.paths, self.effective_sample_size));
+        }
+        all
+    }
+
+    fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
+        self.network.set(parameters)?;
+        (self.tempering, self.noise) = learned_of(parameters)?;
+        (self.bridges, self.paths) = (None, Vec::new());
+        let Some(memory) = memory else { return Ok(()) };
+        self.optimiser = self.optimiser.clone().with_state(memory);
+        if self.supervision == Supervision::BetweenLabels {
+            (self.paths, self.effective_sample_size) = paths_of(memory)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! The range network's weights: how they are drawn, and between the optimiser and the kernels.
+
+use super::bins::{BINS, log_probabilities};
+use super::sensor::Scans;
+use super::views::Lens;
+use crate::error::{Error, Result};
+use crate::optimise::{Optimiser, Report};
+use crate::parameters::Named;
+use burn::tensor::DType;
+use driftless_kernels::Cpu;
+use driftless_kernels::range_scan::{ScanMemory, ScanNet, ScanPlan, ScanTensor};
+use driftless_world::random::Random;
+use driftless_world::trajectory::Images;
+
+/// Images that are seen at once.
+const TOGETHER: usize = 8;
+
+/// The network with its weights as everybody else knows them.
+pub(super) struct Network {
+    values: Vec<Named>,
+    net: ScanNet,
+}
+
+impl Network {
+    /// First weights: normal with variance 2 / inputs (He et al. 2015), and zeros in the last layer, so that the first
+    /// scan says nothing.
+    pub(super) fn new(plan: ScanPlan, random: &mut Random) -> Self {
+        let values = plan.tensors().into_iter().map(|tensor| drawn(tensor, random)).collect();
+        let mut network = Self { values, net: ScanNet::new(plan) };
+        network.arrange();
+        network
+    }
+
+    /// As the kernels have it.
+    pub(super) fn net(&self) -> &ScanNet {
+        &self.net
+    }
+
+    /// All weights by name.
+    pub(super) fn values(&self) -> &[Named] {
+        &self.values
+    }
+
+    /// Takes others, which must have the same names and shapes.
+    pub(super) fn set(&mut self, given: &[Named]) -> Result<()> {
+        for own in &mut self.values {
+            let found = given.iter().find(|given| given.name == own.name && given.shape == own.shape);
+            let Some(found) = found else {
+                let problem = format!("is missing, or not of shape {:?}", own.shape);
+                return Err(Error::File(driftless_world::Error::new(problem).in_field(own.name.clone())));
+            };
+            own.values.clone_from(&found.values);
+        }
+        self.arrange();
+        Ok(())
+    }
+
+    /// One update, with weights of products pulled towards 0 by a share of the rate (AdamW).
+    pub(super) fn update(
+        &mut self,
+        optimiser: &mut Optimiser,
+        loss: f64,
+        gradient: Vec<Vec<f32>>,
+        decay: f64,
+    ) -> Report {
+        let named = |(own, values): (&Named, Vec<f32>)| Named {
+            values: values.into_iter().map(f64::from).collect(),
+            ..own.clone()
+        };
+        let gradients = self.values.iter().zip(gradient).map(named).collect();
+        let kept = 1.0 - optimiser.learning_rate() * decay;
+        let before: Vec<Vec<f64>> = self.values.iter().map(|own| own.values.clone()).collect();
+        for own in self.values.iter_mut().filter(|own| own.name.ends_with(".weight")) {
+            own.values.iter_mut().for_each(|x| *x *= kept);
+        }
+        let report = optimiser.step_on(&mut self.values, loss, gradients);
+        if report.skipped.is_some() {
+            self.values.iter_mut().zip(before).for_each(|(own, before)| own.values = before);
+        }
+        self.arrange();
+        report
+    }
+
+    /// The scans of all images of an episode.
+    pub(super) fn scans(&self, images: &Images) -> Result<Scans> {
+        let (plan, lens) = (self.net.plan(), Lens::of(images)?);
+        if [images.height, images.width] != plan.image || images.channels != plan.channels {
+            let (own, given) = ([plan.image[1], plan.image[0], plan.channels], [images.width, images.height, images.channels]);
+            let problem = format!("images of {given:?} (width, height, channels); the filter was trained with {own:?}");
+            return Err(Error::File(driftless_world::Error::new(problem)));
+        }
+        let (mut memory, mut seen, mut log) = (ScanMemory::default(), Vec::new(), Vec::new());
+        for first in (0..images.len()).step_by(TOGETHER) {
+            let steps = first..(first + TOGETHER).min(images.len());
+            seen.clear();
+            steps.clone().for_each(|t| lens.plain(images, t, &mut seen));
+            let usable: Vec<bool> = seen.chunks_exact(plan.pixels()).map(|image| image.iter().all(|x| x.is_finite())).collect();
+            self.net.forward(Cpu::best(), &seen, None, &mut memory);
+            let scores = memory.scores().chunks_exact(plan.columns() * plan.width());
+            log.extend(scores.zip(usable).map(|(scores, usable)| usable.then(|| scan(scores, plan))));
+        }
+        Ok(Scans { log })
+    }
+
+    fn arrange(&mut self) {
+        let single = |value: &Named| value.values.iter().map(|&x| x as f32).collect::<Vec<f32>>();
+        let tensors: Vec<Vec<f32>> = self.values.iter().map(single).collect();
+        self.net.set(&tensors);
+    }
+}
+
+/// Logarithms of probabilities by column and bin, without gaps.
+fn scan(scores: &[f32], plan: ScanPlan) -> Vec<f32> {
+    let mut log: Vec<f32> =
+        scores.chunks_exact(plan.width()).flat_map(|column| &column[..BINS]).copied().collect();
+    log.chunks_exact_mut(BINS).for_each(log_probabilities);
+    log
+}
+
+fn drawn(tensor: ScanTensor, random: &mut Random) -> Named {
+    let count: usize = tensor.shape.iter().product();
+    let inputs = tensor.shape.split_last().map_or(1, |(_, rest)| rest.iter().product::<usize>());
+    let std = (2.0 / inputs as f64).sqrt();
+    let silent = tensor.name.ends_with(".bias") || tensor.name.starts_with("bins.") || tensor.name.starts_with("mean.");
+    // What is trained are numbers of 32 bits.
+    let mut value = || if silent { 0.0 } else { f64::from((std * random.normal()) as f32) };
+    let values = (0..count).map(|_| value()).collect();
+    Named { name: tensor.name, shape: tensor.shape, precision: DType::F32, values }
+}
