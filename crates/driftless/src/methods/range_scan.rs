@@ -24,6 +24,7 @@ use crate::optimise::{Adam, Optimiser, Rule, Schedule};
 use crate::parameters::Named;
 use crate::resample::ResamplerSettings;
 use crate::smooth::chain::Bridge;
+use crate::weights;
 use bins::BINS;
 use camera::Camera;
 use driftless_core::Filter;
@@ -34,7 +35,7 @@ use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
 use network::Network;
 use rayon::prelude::*;
-use training::{UPDATES, Workspaces};
+use training::Workspaces;
 use walks::Walk;
 
 /// Adam's first rate, and the share of it that is left in the end.
@@ -55,6 +56,9 @@ pub struct RangeScan {
     optimiser: Optimiser,
     normalisation: Normalisation,
     epochs: u64,
+    updates: u64,
+    /// Images of an update.
+    batch: usize,
     seed: u64,
     tempering: f64,
     noise: Noise,
@@ -92,15 +96,23 @@ impl RangeScan {
     pub fn new(experiment: &Experiment, normalisation: &Normalisation, supervision: Supervision) -> Result<Self> {
         let [channels, height, width] = normalisation.pixels.shape();
         let plan = ScanPlan { image: [height, width], channels, bins: BINS };
-        let schedule = Schedule::Cosine { updates: experiment.epochs * UPDATES, least: LEAST_RATE };
-        let weights = Random::stream(experiment.seed, 0).bits();
+        let updates = experiment.house.updates;
+        let schedule = Schedule::Cosine { updates: experiment.epochs.saturating_mul(updates), least: LEAST_RATE };
+        let first = Random::stream(experiment.seed, 0).bits();
+        let mut network = Network::new(plan, &mut Random::new(first));
+        let begun = &experiment.house.weights;
+        if !begun.as_os_str().is_empty() {
+            network.set(&weights::read(begun, weights::WEIGHTS)?)?;
+        }
         Ok(Self {
             supervision,
-            network: Network::new(plan, &mut Random::new(weights)),
+            network,
             camera: Camera::new(plan.image, plan.columns(), METRES_PER_PIXEL, tracks::UNITS_PER_PIXEL),
             optimiser: Optimiser::new(Rule::Adam(Adam::default()), RATE).with_schedule(schedule),
             normalisation: normalisation.clone(),
             epochs: experiment.epochs,
+            updates,
+            batch: experiment.batch_size,
             seed: experiment.seed,
             tempering: FIRST_TEMPERING,
             noise: noise::first_noise(normalisation.step_size),

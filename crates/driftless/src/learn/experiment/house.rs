@@ -91,12 +91,24 @@ pub struct HouseSettings {
     pub start_degrees: f64,
     /// Steps to learn from at most, of each trajectory.
     pub steps: usize,
+    /// Updates of an epoch of `driftless`, each by as many images as `batch_size` says.
+    pub updates: u64,
     /// Steps of a block of the pseudo-likelihood, after which gradients end and weights are updated.
     pub block: usize,
     /// Standard deviation of the noise that moves particles, a step.
     pub noise_metres: f64,
     /// The same of headings.
     pub noise_degrees: f64,
+    /// Standard deviation of the error of recorded depth at one metre, in metres; it grows with the square of the depth,
+    /// as that of cameras does that measure it by a baseline.
+    #[serde(skip_serializing_if = "is_default")]
+    pub depth_noise: f64,
+    /// Share of depth images that is missing, in patches; what is farther than `depth_reach` is missing besides.
+    #[serde(skip_serializing_if = "is_default")]
+    pub depth_missing: f64,
+    /// The farthest depth that is measured, in metres; 0 is any.
+    #[serde(skip_serializing_if = "is_default")]
+    pub depth_reach: f64,
     /// Standard deviation of the error of recorded odometry in a step, along either axis.
     #[serde(skip_serializing_if = "is_default")]
     pub odometry_metres: f64,
@@ -150,9 +162,13 @@ impl Default for HouseSettings {
             start_metres: 0.3,
             start_degrees: 30.0,
             steps: 24,
+            updates: 100,
             block: 4,
             noise_metres: 0.04,
             noise_degrees: 5.0,
+            depth_noise: 0.0,
+            depth_missing: 0.0,
+            depth_reach: 0.0,
             odometry_metres: 0.0,
             odometry_degrees: 0.0,
             resampling: None,
@@ -178,11 +194,14 @@ impl HouseSettings {
         for (key, count) in [("house.steps", self.steps), ("house.block", self.block)] {
             config::check(key, count, count > 0, "at least 1")?;
         }
+        config::check("house.updates", self.updates, self.updates > 0, "at least 1")?;
         let sizes = [
             ("house.start_metres", self.start_metres),
             ("house.start_degrees", self.start_degrees),
             ("house.noise_metres", self.noise_metres),
             ("house.noise_degrees", self.noise_degrees),
+            ("house.depth_noise", self.depth_noise),
+            ("house.depth_reach", self.depth_reach),
             ("house.odometry_metres", self.odometry_metres),
             ("house.odometry_degrees", self.odometry_degrees),
             ("house.known_weight", self.known_weight),
@@ -199,6 +218,7 @@ impl HouseSettings {
             ("house.resampling", self.resampling.unwrap_or(0.0)),
             ("house.resampling_threshold", self.resampling_threshold),
             ("house.decay", self.decay),
+            ("house.depth_missing", self.depth_missing),
         ];
         for (key, share) in shares {
             config::check(key, share, (0.0..=1.0).contains(&share), "from 0 to 1")?;

@@ -5,7 +5,7 @@ use super::Purpose;
 use crate::learn::{Experiment, HouseSettings, HouseStart, SeenImages};
 use driftless_world::files::pfnet::{HouseEpisode, HouseMaps, PfnetFile, PfnetOptions};
 use driftless_world::random::Random;
-use driftless_world::trajectory::Start;
+use driftless_world::trajectory::{Observations, Pixels, Start};
 use driftless_world::{Dataset, Error, Result, Trajectory};
 use std::path::Path;
 
@@ -72,9 +72,34 @@ impl Houses {
         for number in episode.actions.values_mut() {
             *number *= (1.0 + self.noise * random.normal()) as f32;
         }
+        self.damage(&mut episode.observations, &mut random);
         self.disturb(episode.actions.values_mut(), &mut random);
         episode.start = Some(self.start(&recorded.maps, recorded.states[0], &mut random, index)?);
         Ok(episode)
+    }
+
+    /// Depth as real cameras measure it: noisy, missing in patches and far away. What is missing is 0, as they say it.
+    fn damage(&self, observations: &mut Observations, random: &mut Random) {
+        let HouseSettings { depth_noise, depth_missing, depth_reach, images, .. } = self.settings;
+        let harmless = depth_noise == 0.0 && depth_missing == 0.0 && depth_reach == 0.0;
+        let Observations::Images(seen) = observations else { return };
+        if harmless || images == SeenImages::Rgb {
+            return;
+        }
+        let reach = if depth_reach > 0.0 { depth_reach } else { f64::INFINITY };
+        let (channels, pixels) = (seen.channels, seen.height * seen.width);
+        let mut numbers: Vec<f32> = (0..seen.pixels.len()).map(|i| seen.pixels.get(i)).collect();
+        for image in numbers.chunks_exact_mut(pixels * channels) {
+            let missing = patches(seen.height, seen.width, depth_missing, random);
+            for (pixel, gone) in image.chunks_exact_mut(channels).zip(missing) {
+                let decimetres = &mut pixel[channels - 1];
+                let metres = 0.1 * f64::from(*decimetres);
+                let noisy = metres + depth_noise * metres * metres * random.normal();
+                let kept = !gone && metres <= reach && noisy > 0.0;
+                *decimetres = if kept { (10.0 * noisy) as f32 } else { 0.0 };
+            }
+        }
+        seen.pixels = Pixels::Floats(numbers);
     }
 
     /// Adds the error of odometry to each action.
@@ -107,6 +132,22 @@ impl Houses {
             HouseStart::House => Start::House,
         })
     }
+}
+
+/// Which pixels of an image are missing: squares of an eighth of its height, as many as it takes for the share.
+fn patches(height: usize, width: usize, share: f64, random: &mut Random) -> Vec<bool> {
+    let (mut missing, side) = (vec![false; height * width], height.div_ceil(8).max(1));
+    let (mut gone, wanted) = (0, (share * (height * width) as f64).round() as usize);
+    while gone < wanted {
+        let (top, left) = (random.below(height), random.below(width));
+        for row in top..(top + side).min(height) {
+            for pixel in &mut missing[row * width + left..row * width + (left + side).min(width)] {
+                gone += usize::from(!*pixel);
+                *pixel = true;
+            }
+        }
+    }
+    missing
 }
 
 /// The room in which a pose is.

@@ -18,10 +18,7 @@ use driftless_world::trajectory::Start;
 use rayon::prelude::*;
 use std::sync::Mutex;
 
-/// Updates in an epoch.
-pub(super) const UPDATES: u64 = 100;
-/// Images in an update, and of a part of it that a thread takes.
-const BATCH: usize = 32;
+/// Images of an update that a thread takes.
 const PART: usize = 4;
 const PATHS: Sizes = Sizes { particles: 200, paths: 8 };
 /// Share of features that an update does not see.
@@ -143,9 +140,9 @@ impl RangeScan {
         let lens = Lens::of(&walks[0].images)?;
         let mut random = Random::stream(self.seed, epoch);
         let (mut report, mut total) = (EpochReport::default(), 0.0);
-        for update in 0..UPDATES {
+        for update in 0..self.updates {
             let chosen: Vec<&Example> =
-                (0..BATCH).map(|_| &examples[random.below(examples.len())]).collect();
+                (0..self.batch).map(|_| &examples[random.below(examples.len())]).collect();
             let (loss, gradient) = self.loss(walks, &lens, &chosen, (epoch << 20) | update);
             let step = self.network.update(&mut self.optimiser, loss, gradient, DECAY);
             if step.skipped.is_some() {
@@ -164,7 +161,7 @@ impl RangeScan {
     /// The mean cross-entropy of some images' scans, and its gradient.
     fn loss(&self, walks: &[Walk], lens: &Lens, examples: &[&Example], number: u64) -> (f64, Vec<Vec<f32>>) {
         let part = |(part, examples): (usize, &[&Example])| {
-            let mut random = Random::stream(self.seed ^ 0x7363_616e, number * (BATCH / PART) as u64 + part as u64);
+            let mut random = Random::stream(self.seed ^ number.rotate_left(20), part as u64 + 1);
             self.part(walks, lens, examples, &mut random)
         };
         let parts: Vec<(f64, Workspace)> = examples.par_chunks(PART).enumerate().map(part).collect();
