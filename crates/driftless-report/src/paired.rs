@@ -7,6 +7,8 @@ pub use bootstrap::{Difference, SEED, Seeds, difference};
 pub use pairs::{DEFAULT_METHOD, Pairs, twin};
 
 use crate::record::{Quantity, Record};
+use crate::table::Cell;
+use driftless_world::evaluation::Figure;
 
 /// The records of one method that differ in their seed only.
 #[derive(Clone, Debug)]
@@ -50,25 +52,43 @@ pub struct Paired<'a> {
     pub difference: Difference,
 }
 
-impl Paired<'_> {
+impl<'a> Paired<'a> {
+    /// The same pair by another number of each trajectory.
+    pub fn of(&self, quantity: Quantity) -> Option<Paired<'a>> {
+        compare_two(&self.one, &self.other, quantity)
+    }
+
     /// How many seeds each has: "3", or "3 and 1".
     pub fn seeds(&self) -> String {
         let [one, other] = [&self.one, &self.other].map(|arm| arm.records.len());
         if one == other { one.to_string() } else { format!("{one} and {other}") }
     }
 
-    /// The difference in words, as "-1.2 [-2.0, -0.4]"; shares in points of a hundred.
-    pub fn words(&self) -> String {
-        let decimals = self.quantity.decimals();
+    /// How many trajectories were compared: "100", or "98 of 100".
+    pub fn trajectories(&self) -> String {
+        let Difference { trajectories, left_out, .. } = self.difference;
+        if left_out == 0 {
+            trajectories.to_string()
+        } else {
+            format!("{trajectories} of {}", trajectories + left_out)
+        }
+    }
+
+    /// The difference with its interval; shares in points of a hundred.
+    pub fn cell(&self) -> Cell {
         let factor = if self.quantity.is_share() { 100.0 } else { 1.0 };
-        let number = |value: f64| {
-            let text = format!("{:+.decimals$}", factor * value);
-            // What is rounded to zero has no sign.
-            if text.trim_start_matches(['+', '-', '0', '.']).is_empty() { text[1..].to_owned() } else { text }
-        };
-        let mean = number(self.difference.mean);
-        let interval = self.difference.interval;
-        interval.map_or(mean.clone(), |[low, high]| format!("{mean} [{}, {}]", number(low), number(high)))
+        let Difference { mean, interval, .. } = self.difference;
+        Cell::Interval(
+            factor * mean,
+            interval.map(|ends| ends.map(|end| factor * end)),
+            self.quantity.decimals(),
+        )
+    }
+
+    /// The share of trajectories on which the first is better.
+    pub fn improved(&self) -> Cell {
+        let Difference { improved, trajectories, .. } = self.difference;
+        Cell::Percent(Some(Figure { value: improved, standard_error: None, count: trajectories }))
     }
 }
 
@@ -127,8 +147,12 @@ mod tests {
         assert_eq!(found.len(), 1, "another share of labels is not compared");
         assert_eq!((found[0].difference.mean, found[0].difference.improved), (-3.0, 1.0));
         assert_eq!((found[0].seeds().as_str(), found[0].difference.trajectories), ("2 and 1", 2));
-        assert!(found[0].words().starts_with("-3.0 [-"), "{}", found[0].words());
+        // One seed alone is drawn in a quarter of all draws, one trajectory alone in another: -5 and -1 in 6 % each.
+        assert_eq!(found[0].cell(), Cell::Interval(-3.0, Some([-5.0, -1.0]), 1));
         let shares = compare(&arms, &Pairs::Usual, Quantity::Success);
-        assert_eq!((shares[0].words().as_str(), shares[0].difference.improved), ("0.0 [0.0, 0.0]", 0.0));
+        assert_eq!(
+            (shares[0].cell(), shares[0].difference.improved),
+            (Cell::Interval(0.0, Some([0.0; 2]), 1), 0.0)
+        );
     }
 }

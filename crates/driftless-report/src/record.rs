@@ -7,6 +7,7 @@ mod fields;
 mod metric;
 
 pub use fields::{is_condition, told};
+pub(crate) use metric::pooled;
 pub use metric::{METRICS, Metric, Quantity};
 
 use crate::path_picture::spread_steps;

@@ -2,7 +2,6 @@
 
 use super::Arm;
 use driftless_world::{Error, Result};
-use std::collections::BTreeSet;
 
 /// What experiments use that name no method.
 pub const DEFAULT_METHOD: &str = "driftless";
@@ -48,14 +47,19 @@ impl Pairs {
         Ok(Self::Chosen(text.split(',').map(pair).collect::<Result<_>>()?))
     }
 
-    /// Those of which both are there.
+    /// Those of which both are there; usual ones in the order of the arms.
     pub(super) fn among(&self, arms: &[Arm]) -> Vec<[String; 2]> {
-        let known: BTreeSet<&str> = arms.iter().map(|arm| arm.method.as_str()).collect();
+        let mut known: Vec<&str> = Vec::new();
+        for method in arms.iter().map(|arm| arm.method.as_str()) {
+            if !known.contains(&method) {
+                known.push(method);
+            }
+        }
         if let Self::Chosen(pairs) = self {
-            let both = |pair: &&[String; 2]| pair.iter().all(|method| known.contains(method.as_str()));
+            let both = |pair: &&[String; 2]| pair.iter().all(|method| known.contains(&method.as_str()));
             return pairs.iter().filter(both).cloned().collect();
         }
-        let is_known = |name: &String| known.contains(name.as_str());
+        let is_known = |name: &String| known.contains(&name.as_str());
         let with_twin = |method: &&str| {
             let twin = twin(method).into_iter().find(|twin| twin != method && is_known(twin))?;
             (!method.ends_with("-supervised")).then(|| [(*method).to_owned(), twin])
@@ -63,7 +67,7 @@ impl Pairs {
         let mut pairs: Vec<[String; 2]> = known.iter().filter_map(with_twin).collect();
         let others = known.iter().filter(|method| **method != DEFAULT_METHOD);
         for pair in others.map(|other| [DEFAULT_METHOD.to_owned(), (*other).to_owned()]) {
-            if known.contains(DEFAULT_METHOD) && !pairs.contains(&pair) {
+            if known.contains(&DEFAULT_METHOD) && !pairs.contains(&pair) {
                 pairs.push(pair);
             }
         }

@@ -1,6 +1,7 @@
 //! The figures that tables show of records, and which number of each trajectory they are computed from.
 
 use super::Record;
+use crate::table::Cell;
 use driftless_world::evaluation::{Figure, quantile};
 
 /// A number that each trajectory has.
@@ -104,6 +105,15 @@ impl Metric {
         METRICS.iter().find(|metric| metric.name == name)
     }
 
+    /// A figure as tables show it.
+    pub fn cell(&self, figure: Option<Figure>) -> Cell {
+        if self.quantity.is_share() {
+            Cell::Percent(figure)
+        } else {
+            Cell::Figure(figure, self.quantity.decimals())
+        }
+    }
+
     /// The head of a column where lengths are in `unit`.
     pub fn head(&self, unit: &str) -> String {
         if self.quantity.is_share() {
@@ -144,6 +154,15 @@ impl Record {
             }
         }
     }
+}
+
+/// A figure of several seeds: their mean with the standard error over seeds, or the only one.
+pub(crate) fn pooled(figures: &[Figure]) -> Option<Figure> {
+    if let [only] = figures {
+        return Some(*only);
+    }
+    let mean = Figure::mean(figures.iter().map(|figure| figure.value))?;
+    Some(Figure { count: figures.iter().map(|figure| figure.count).sum(), ..mean })
 }
 
 #[cfg(test)]
