@@ -46,8 +46,9 @@ impl Change {
         let head = self.old.iter().zip(&self.new).take_while(same).count();
         let (old, new) = (&self.old[head..], &self.new[head..]);
         let tail = old.iter().rev().zip(new.iter().rev()).take_while(same).count();
-        let lines = |sign: char, lines: &[String]| -> String {
-            lines[..lines.len() - tail].iter().map(|line| format!("{sign}{line}\n")).collect()
+        let lines = |sign: char, lines: &[String]| {
+            let lines = lines[..lines.len() - tail].iter();
+            lines.fold(String::new(), |text, line| text + &format!("{sign}{line}\n"))
         };
         lines('-', old) + &lines('+', new)
     }
@@ -84,7 +85,9 @@ pub fn renew(text: &str, folder: &Path, methods: &[&str]) -> Result<Renewed> {
         let (new, end) = table(&lines, first, folder, methods)
             .map_err(|error| Error::new(error.to_string()).in_record(name))?;
         let old: Vec<String> = lines[at..end].iter().map(ToString::to_string).collect();
-        new.iter().for_each(|line| push(&mut renewed.text, line));
+        for line in &new {
+            push(&mut renewed.text, line);
+        }
         renewed.tables += 1;
         if old != new {
             renewed.changes.push(Change { line: first + 1, old, new });

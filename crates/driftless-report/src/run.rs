@@ -60,10 +60,12 @@ impl Run {
             let of_another = |(evaluation, _): &(Evaluation, String)| {
                 Record::of(evaluation, record.provenance.clone()) != record
             };
-            match evaluation.as_ref().is_some_and(of_another) {
-                true => Err(Error::new("is not of the evaluation.json beside it; evaluate again")),
-                false => Ok(record),
+            if evaluation.as_ref().is_some_and(of_another) {
+                return Err(Error::new(
+                    "is not of the evaluation.json beside it; run `driftless evaluate` again",
+                ));
             }
+            Ok(record)
         });
         run.evaluation = evaluation.map(|(evaluation, _)| evaluation);
         run.episodes = episodes.map_or(vec![], |file| file.episodes);

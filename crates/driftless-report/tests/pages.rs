@@ -100,6 +100,9 @@ fn differences_pair_by_pair() {
     assert_eq!(error, "line 3: no two methods of these pairs have records that can be compared");
 }
 
+/// Makes a record another.
+type Alter = fn(&mut Record);
+
 /// What would be averaged or compared without a reader knowing is refused.
 #[test]
 fn unlike_records_are_not_mixed() {
@@ -109,42 +112,42 @@ fn unlike_records_are_not_mixed() {
         error.starts_with("line 3: driftless-0-1 has label_fraction 0.5, driftless-1-1 has 0.05: choose"),
         "{error}"
     );
-    let marker = "columns=label_fraction figures=mean";
-    let with = |change: &dyn Fn(&mut Record)| {
+    let with = |change: Alter| {
         folder.keep("other.json", 7.0, |record| {
             (record.about.method, record.about.label) = ("dpf".into(), "DPF".into());
             (record.about.label_fraction, record.about.seed) = (0.5, 1);
             record.provenance.settings.insert("house.images".into(), "depth".into());
             change(record);
         });
-        folder.table(marker)
+        folder.table("columns=label_fraction figures=mean")
     };
-    assert!(with(&|_| {}).unwrap().ends_with("| DPF | – | 8.0 ± 1.0 |\n"), "{:?}", with(&|_| {}));
+    assert!(with(|_| {}).unwrap().ends_with("| DPF | – | 8.0 ± 1.0 |\n"));
     assert!(
-        with(&|record| record.about.data_fingerprint = "1-2".into()).is_ok(),
-        "unknown contents, the same name"
+        with(|record| record.about.data_fingerprint = "1-2".into()).is_ok(),
+        "contents unknown, the same name"
     );
-    let images = |record: &mut Record, images: &str| {
-        record.provenance.settings.insert("house.images".into(), images.into());
-    };
-    let refused: [(&dyn Fn(&mut Record), &str); 4] = [
-        (
-            &|record| images(record, "rgb"),
-            "has house.images depth, other has rgb: choose with house.images=VALUE",
-        ),
-        (&|record| record.about.data = "u".into(), "has data t, other has u"),
-        (&|record| record.provenance.filter_seed = 9, "has filter_seed 0, other has 9"),
-        (&|record| record.about.label = "LSTM".into(), "has method lstm, other has dpf"),
+    let refused: [(Alter, &str); 4] = [
+        (rgb, "has house.images depth, other has rgb: choose with house.images=VALUE"),
+        (|record| record.about.data = "u".into(), "has data t, other has u"),
+        (|record| record.provenance.filter_seed = 9, "has filter_seed 0, other has 9"),
+        (|record| record.about.label = "LSTM".into(), "has method lstm, other has dpf"),
     ];
     for (change, words) in refused {
         let error = with(change).unwrap_err();
         assert!(error.contains(words), "{words}: {error}");
     }
+}
+
+fn rgb(record: &mut Record) {
+    record.provenance.settings.insert("house.images".into(), "rgb".into());
+}
+
+#[test]
+fn a_seed_counts_once() {
+    let folder = Folder::filled("twice");
     fs::copy(folder.0.join("records/lstm-0-1.json"), folder.0.join("records/other.json")).unwrap();
-    assert_eq!(
-        folder.table(marker).unwrap_err(),
-        "line 3: lstm-0-1 and other are of the same seed and settings"
-    );
+    let error = folder.table("columns=label_fraction figures=mean").unwrap_err();
+    assert_eq!(error, "line 3: lstm-0-1 and other are of the same seed and settings");
 }
 
 #[test]
@@ -159,4 +162,22 @@ fn mistakes_in_markers_are_said_with_what_there_is() {
     assert!(error("").contains("records/a.json: is not a record of an evaluation"));
     let none = renew("<!-- table: elsewhere/*.json -->\n<!-- end -->\n", &folder.0, &[]).unwrap_err();
     assert!(none.to_string().contains("elsewhere: cannot read"), "{none}");
+}
+
+/// Records of real runs, and a page that was made from them: both stay as they are, to the last byte.
+#[test]
+fn kept_records_give_the_tables_that_stand_beside_them() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/kept");
+    let page = fs::read_to_string(folder.join("page.md")).unwrap();
+    let renewed =
+        renew(&page, &folder, &["driftless", "driftless-supervised", "lstm", "odometry", "classical"])
+            .unwrap();
+    let diffs: Vec<String> = renewed.changes.iter().map(driftless_report::pages::Change::diff).collect();
+    assert_eq!((renewed.tables, diffs.concat().as_str()), (6, ""));
+    for world in ["maze", "house"] {
+        for entry in fs::read_dir(folder.join("records").join(world)).unwrap() {
+            let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+            assert_eq!(Record::from_json(&text).unwrap().to_json(), text);
+        }
+    }
 }

@@ -78,7 +78,8 @@ fn records_take_the_place_of_runs() {
     fs::create_dir_all(&folder).unwrap();
     let mut kept = Vec::new();
     for (index, run) in runs().iter().enumerate() {
-        let path = folder.join(format!("{index}.json"));
+        // In the order of the runs: sums over seeds are then the same to the last bit.
+        let path = folder.join(format!("{}-{index:02}.json", run.name));
         fs::write(&path, run.record.as_ref().unwrap().to_json()).unwrap();
         kept.push(Run::of_record(&path).unwrap());
     }

@@ -22,7 +22,9 @@ pub fn run(folder: &Path, check: bool) -> Result<()> {
     let tables: usize = pages.iter().map(|(_, page)| page.tables).sum();
     let changed: usize = pages.iter().map(|(_, page)| page.changes.len()).sum();
     if check {
-        pages.iter().for_each(|(path, page)| tell(path, page));
+        for (path, page) in &pages {
+            tell(path, page);
+        }
         ensure!(
             changed == 0,
             "{changed} of {tables} tables are not what their records say; make them anew with `driftless report \

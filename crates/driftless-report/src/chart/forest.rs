@@ -9,10 +9,13 @@ const WIDTH: f64 = 640.0;
 /// Room for the names of rows, and for their numbers.
 const LEFT: f64 = 84.0;
 const RIGHT: f64 = 190.0;
-/// Baseline of the title, and heights of a heading and of a row.
+/// Baseline of the title, and heights of a heading's line, of the space around it and of a row.
 const TITLE: f64 = 30.0;
-const HEADING: f64 = 32.0;
+const LINE: f64 = 18.0;
+const SPACE: f64 = 14.0;
 const ROW: f64 = 24.0;
+/// Letters of a heading's line.
+const LETTERS: usize = 78;
 /// Room for numbers below, and their name.
 const BELOW: f64 = 60.0;
 
@@ -60,8 +63,7 @@ impl Forest {
         let mut y = top;
         for (index, row) in self.rows.iter().enumerate() {
             if self.begins(index) {
-                drawing.words("dl-i", [20.0, y + HEADING - 10.0], Anchor::Start, &row.heading);
-                y += HEADING;
+                y += draw_heading(&mut drawing, &lines(&row.heading), y);
             }
             draw_row(&mut drawing, &ticks, row, y + ROW / 2.0);
             y += ROW;
@@ -75,8 +77,9 @@ impl Forest {
     }
 
     fn height(&self) -> f64 {
-        let headings = (0..self.rows.len()).filter(|&index| self.begins(index)).count();
-        headings as f64 * HEADING + self.rows.len() as f64 * ROW
+        let first = (0..self.rows.len()).filter(|&index| self.begins(index));
+        let headings: f64 = first.map(|index| heading_height(lines(&self.rows[index].heading).len())).sum();
+        headings + self.rows.len() as f64 * ROW
     }
 
     fn draw_axis(&self, drawing: &mut Drawing, ticks: &Ticks, top: f64, bottom: f64) {
@@ -93,6 +96,37 @@ impl Forest {
 
 fn place(ticks: &Ticks, value: f64) -> f64 {
     LEFT + (WIDTH - LEFT - RIGHT) * (value - ticks.low) / (ticks.high - ticks.low)
+}
+
+/// Words in lines that fit.
+fn lines(words: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in words.split(' ') {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        if last > 0 && last + word.chars().count() >= LETTERS {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+fn heading_height(lines: usize) -> f64 {
+    lines as f64 * LINE + SPACE
+}
+
+/// On paper of its own, so that no grid line runs through it; returns its height.
+fn draw_heading(drawing: &mut Drawing, lines: &[String], top: f64) -> f64 {
+    let height = heading_height(lines.len());
+    drawing.raw(&format!("<rect class=\"dl-p\" y=\"{top}\" width=\"{WIDTH}\" height=\"{height}\"/>\n"));
+    for (index, line) in lines.iter().enumerate() {
+        let y = top + SPACE / 2.0 + LINE * (index as f64 + 1.0) - 3.0;
+        drawing.words("dl-i", [20.0, y], Anchor::Start, line);
+    }
+    height
 }
 
 fn draw_row(drawing: &mut Drawing, ticks: &Ticks, row: &ForestRow, y: f64) {
@@ -123,10 +157,17 @@ mod tests {
     fn intervals_lie_where_they_belong() {
         let forest = Forest { rows: vec![row("a", -10.0, Some([-20.0, 0.0]))], ..Forest::default() };
         let svg = forest.to_svg();
-        let y = TITLE + 14.0 + HEADING + ROW / 2.0;
+        let y = TITLE + 14.0 + LINE + SPACE + ROW / 2.0;
         assert!(svg.contains(&format!("x1=\"84\" y1=\"{y}\" x2=\"450\" y2=\"{y}\"")), "{svg}");
         assert!(svg.contains(&format!("translate(267,{y})")), "{svg}");
         assert!(svg.contains("<line class=\"dl-a\" x1=\"450\""), "zero is marked: {svg}");
+    }
+
+    #[test]
+    fn long_names_are_broken_between_words() {
+        let long = format!("{} minus {}", "a".repeat(60), "b".repeat(60));
+        assert_eq!(lines(&long), [format!("{} minus", "a".repeat(60)), "b".repeat(60)]);
+        assert_eq!((lines("a b"), lines("").len()), (vec!["a b".to_owned()], 1));
     }
 
     #[test]

@@ -37,6 +37,7 @@ fn shown(record: &Record, field: &str) -> String {
     match field {
         "method" => record.about.label.clone(),
         "label_fraction" => percent(record.about.label_fraction),
+        "particles" if record.about.particles == 0 => "–".to_owned(),
         _ => record.get(field).map_or("–".to_owned(), |value| told(&value)),
     }
 }
@@ -142,7 +143,9 @@ fn of_differences(
     }
     let heads = difference_heads(&fields, metrics, unit(records));
     let mut table = Table::new("", &heads.iter().map(String::as_str).collect::<Vec<_>>());
-    found.iter().for_each(|paired| table.push(row(paired, &fields, metrics)));
+    for paired in &found {
+        table.push(row(paired, &fields, metrics));
+    }
     Ok(table)
 }
 

@@ -1,6 +1,6 @@
 //! Which records a table is made of, and whether they may stand in one table.
 
-use super::query::Query;
+use super::query::{Columns, Query};
 use crate::record::{Record, is_condition, told};
 use crate::run::Run;
 use driftless_world::{Error, Result};
@@ -121,10 +121,15 @@ fn check_alike(query: &Query, chosen: &[&Named]) -> Result<()> {
             let differs = record.differences(other);
             let other_world = shown.contains(&"world") && differs.contains(&"world");
             let same_method = record.about.label == other.about.label;
-            let explained = |field: &&&str| shown.contains(*field) || **field == "seed";
+            // Rows of methods are told apart by their labels.
+            let one_row = |field: &str| field == "method" && same_method;
+            let explained = |field: &&&str| shown.contains(*field) && !one_row(field) || **field == "seed";
             // A world has a test file of its own.
             let of_world = |field: &&&str| other_world && **field == "data";
-            let matters = |field: &&&str| same_method || SAME.contains(*field) || is_condition(field);
+            // Pairs are compared where these are the same, and not otherwise.
+            let in_pairs = matches!(query.columns, Columns::Differences(..));
+            let matters =
+                |field: &&&str| same_method || !in_pairs && (SAME.contains(*field) || is_condition(field));
             let hidden: Vec<&str> = differs
                 .iter()
                 .filter(|field| !explained(field) && !of_world(field) && matters(field))

@@ -164,7 +164,7 @@ mod tests {
             let mean = Figure::mean(values.iter().copied()).unwrap();
             mean.standard_error.unwrap().powi(2)
         };
-        let apart = difference(&ours, &[zero.clone()], Seeds::Apart, false).unwrap();
+        let apart = difference(&ours, std::slice::from_ref(&zero), Seeds::Apart, false).unwrap();
         let paired = difference(&ours, &vec![zero; 200], Seeds::Paired, false).unwrap();
         let length = 2.0 * 1.96 * (square(&luck) + square(&rough)).sqrt();
         for found in [apart, paired] {

@@ -180,14 +180,15 @@ mod tests {
             // Five digits are kept of each trajectory.
             assert!((seen - expected).abs() <= 1e-4 * expected, "{name}: {seen}, not {expected}");
         };
-        near("rmse", ((12.5 + 20_000.5) / 2.0_f64).sqrt());
-        near("mean", (12.5_f64.sqrt() + 20_000.5_f64.sqrt()) / 2.0);
-        near("median", (12.5_f64.sqrt() + 20_000.5_f64.sqrt()) / 2.0);
-        near("last-rmse", ((16.0 + 40_000.0) / 2.0_f64).sqrt());
+        near("rmse", f64::midpoint(12.5, 20_000.5).sqrt());
+        near("mean", f64::midpoint(12.5_f64.sqrt(), 20_000.5_f64.sqrt()));
+        near("median", f64::midpoint(12.5_f64.sqrt(), 20_000.5_f64.sqrt()));
+        near("last-rmse", f64::midpoint(16.0, 40_000.0).sqrt());
         near("last-median", 102.0);
         near("steps-mean", 51.0);
-        let shares = [("success", 1.0), ("localised", 1.0), ("lost", 2.0)];
-        shares.iter().for_each(|(name, thirds)| near(name, thirds / 3.0));
+        for (name, thirds) in [("success", 1.0), ("localised", 1.0), ("lost", 2.0)] {
+            near(name, thirds / 3.0);
+        }
     }
 
     /// The figures of a record are those of the evaluation that it was made from.

@@ -55,7 +55,9 @@ fn of_world(world: &World, pairs: &Pairs, table: &mut Table) -> Option<Figure> {
     let arms: Vec<Arm> = (0..world.groups.len()).filter_map(arm).collect();
     let quantity = Headline::of(world).quantity;
     let found = compare(&arms, pairs, quantity);
-    found.iter().for_each(|paired| table.push(row(world, paired)));
+    for paired in &found {
+        table.push(row(world, paired));
+    }
     (!found.is_empty()).then(|| picture(world, &found))
 }
 

@@ -30,8 +30,9 @@ pub(super) fn html(runs: &[&Run], comparison: &Comparison, chapters: &[Chapter],
         body.push_str(&table.to_html());
     }
     let files: Vec<String> = TABLES.iter().map(|name| format!("{name}.csv")).collect();
-    let files = format!("The same as files: {}, and each as .md.", files.join(", "));
-    body.push_str(&format!("<p class=\"files\">{files}</p></section>\n"));
+    body.push_str("<p class=\"files\">The same as files: ");
+    body.push_str(&files.join(", "));
+    body.push_str(", and each as .md.</p></section>\n");
     body.push_str(&settings(runs));
     body.push_str(&missing(runs));
     body.push_str("</main>\n<footer>Made by Driftless. This page needs no network; the same runs give the same bytes.</footer>\n");
