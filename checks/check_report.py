@@ -22,6 +22,7 @@ import time
 import xml.etree.ElementTree
 
 PATIENCE = 20.0  # seconds; only a browser that hangs needs them
+TABLES = ("accuracy", "overall", "paired", "belief", "runs")
 
 
 class Browser:
@@ -145,7 +146,7 @@ def check_files(report: pathlib.Path) -> None:
     for chart in charts:
         root = xml.etree.ElementTree.parse(chart).getroot()  # raises if it is not well-formed
         require(root.get("aria-label") and "NaN" not in chart.read_text(), f"{chart.name} is not as it should be")
-    for name in ("accuracy", "belief", "runs"):
+    for name in TABLES:
         with open(report / f"{name}.csv", newline="") as file:
             rows = list(csv.reader(file, strict=True))
         require(len(rows) > 1 and len({len(row) for row in rows}) == 1, f"{name}.csv is not a table")
@@ -153,12 +154,12 @@ def check_files(report: pathlib.Path) -> None:
 
 def check_panels(browser: Browser, one_share: bool) -> None:
     names = browser.evaluate("[...document.querySelectorAll('[data-figure]')].map(f => f.dataset.figure)")
-    for kind in ("validation-", "time-", "boxes-", "trajectory-", "tracking-", *(() if one_share else ("labels-",))):
+    for kind in ("validation-", "time-", "boxes-", "trajectory-", "tracking-", "paired-", *(() if one_share else ("labels-",))):
         require(any(name.startswith(kind) for name in names), f"there is no panel {kind}: {names}")
     tall = browser.evaluate("[...document.querySelectorAll('[data-figure] > :first-child')]"
                             ".filter(f => !f.closest('details')).every(f => f.getBoundingClientRect().height > 150)")
     require(tall, "a figure has no height")
-    require(browser.evaluate("document.querySelectorAll('table').length") == 4, "there are not four tables")
+    require(browser.evaluate("document.querySelectorAll('table').length") == len(TABLES), f"there are not {len(TABLES)} tables")
     nameless = browser.evaluate("[...document.querySelectorAll('img,svg,canvas,button,select,input')].filter(e =>"
                                 " !(e.alt || e.getAttribute('aria-label') || e.closest('label'))).length")
     require(nameless == 0, f"{nameless} elements have no name for screen readers")

@@ -1,6 +1,7 @@
 //! `driftless evaluate`: how well a trained method follows robots it has not seen.
 
 mod playback;
+mod provenance;
 mod table;
 
 use crate::args;
@@ -12,6 +13,7 @@ use crate::usage::misused;
 use anyhow::{Context, Result};
 use driftless::learn::{DataFiles, Detail, Experiment, HANDFUL, Purpose, Recordings, Tracking, Trained};
 use driftless::methods::build;
+use driftless_report::{Provenance, Record};
 use driftless_world::evaluation::{Episodes, Plan};
 use driftless_world::files::{Fingerprint, NewFile, Overwrite};
 use driftless_world::maze::Layout;
@@ -47,6 +49,8 @@ pub struct Evaluated {
     pub evaluation: Evaluation,
     /// A few episodes to look at.
     pub episodes: Episodes,
+    /// Where the figures come from.
+    pub provenance: Provenance,
 }
 
 /// Evaluates a run, writes the result into its folder and prints it.
@@ -71,7 +75,7 @@ pub fn run(wanted: &args::Evaluate) -> Result<()> {
     }
     let run = wanted.run.display();
     print(&format!(
-        "{}\nIn {run}: evaluation.json, episodes.json\nNext: driftless report {} --out report\n",
+        "{}\nIn {run}: evaluation.json, episodes.json, record.json\nNext: driftless report {} --out report\n",
         table::text(&evaluated.evaluation),
         typed(&wanted.run)
     ))
@@ -101,15 +105,21 @@ pub fn track(run: &Path, trial: &Trial) -> Result<Evaluated> {
     progress.finish();
     let thresholds = recordings.thresholds();
     let evaluation = Evaluation::with(about, trained.normalisation.step_size, thresholds, &tracks)?;
-    Ok(Evaluated { evaluation, episodes })
+    let provenance = provenance::of(run, &trained.config, trial)?;
+    Ok(Evaluated { evaluation, episodes, provenance })
 }
 
-/// Writes `evaluation.json` and `episodes.json` into a run's folder: both, if the disk has room for both. Cut off
-/// between the two, the episodes name an evaluation that is not there.
+/// Writes `evaluation.json`, `episodes.json` and `record.json` into a run's folder: all of them, if the disk has room for
+/// all. Cut off in between, episodes and record are of an evaluation that is not there, which a report says.
 pub fn save(run: &Path, evaluated: &mut Evaluated) -> Result<()> {
     let evaluation = evaluated.evaluation.to_json();
     evaluated.episodes.record_with(&evaluation);
-    let texts = [("episodes.json", evaluated.episodes.to_json()), ("evaluation.json", evaluation)];
+    let record = Record::of(&evaluated.evaluation, evaluated.provenance.clone());
+    let texts = [
+        ("episodes.json", evaluated.episodes.to_json()),
+        ("record.json", record.to_json()),
+        ("evaluation.json", evaluation),
+    ];
     let mut files = Vec::new();
     for (name, text) in texts {
         let path = run.join(name);

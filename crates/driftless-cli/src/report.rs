@@ -1,10 +1,15 @@
-//! `driftless report`: runs compared on one web page.
+//! `driftless report`: runs compared on one web page, records that are kept of them, and tables made from records.
+
+mod records;
+mod tables;
+mod words;
 
 use crate::args;
-use crate::output::{aligned, complain, print};
-use crate::usage::misused;
+use crate::output::{complain, print};
+use crate::usage::{Usage, misused};
 use anyhow::{Context, Result, bail, ensure};
 use driftless::learn::RunConfig;
+use driftless_report::paired::Pairs;
 use driftless_report::{Report, Run};
 use driftless_world::files::{NewFile, Overwrite};
 use std::fs;
@@ -14,49 +19,63 @@ use std::path::{Path, PathBuf};
 /// Every page of ours says so in its head.
 const OURS: &str = "<title>Driftless report</title>";
 
-/// Writes the report and prints its most important table.
+/// Writes the report and prints its most important tables; or keeps records; or makes tables of pages.
 pub fn run(wanted: &args::Report) -> Result<()> {
-    if !wanted.force {
-        check_own(&wanted.out)?;
+    if let Some(pages) = &wanted.tables {
+        return tables::run(pages, wanted.check);
     }
-    let (accuracy, unusable) = write(&find(&wanted.runs)?, &wanted.out)?;
-    let page = wanted.out.join("index.html");
-    print(&format!("{accuracy}\nOpen {} in a browser\n", page.display()))?;
+    let pairs = wanted.pairs.as_deref().map_or(Ok(Pairs::Usual), Pairs::parse);
+    let pairs = pairs.map_err(|error| Usage(format!("--pairs: {error}")))?;
+    if let Some(out) = wanted.out.as_ref().filter(|_| !wanted.force) {
+        check_own(out)?;
+    }
+    let found = find(&wanted.runs)?;
+    if let Some(folder) = &wanted.records {
+        records::keep(&found, folder)?;
+    }
+    let Some(out) = &wanted.out else { return Ok(()) };
+    let (tables, unusable) = write(&found, out, &pairs)?;
+    let page = out.join("index.html");
+    print(&format!("{tables}\nOpen {} in a browser\n", page.display()))?;
     ensure!(unusable == 0, "{unusable} files of these runs cannot be used; the report is without them");
     Ok(())
 }
 
-/// Writes the report on runs into a folder; returns the table of accuracies, in words, and how many files of the runs
-/// could not be used. Says which.
-pub fn write(folders: &[PathBuf], out: &Path) -> Result<(String, usize)> {
-    folders.iter().try_for_each(|folder| check_format(folder))?;
-    let runs = folders.iter().map(Run::open).collect::<driftless_world::Result<Vec<_>>>()?;
+/// Writes the report on runs into a folder; returns the tables of accuracies and of differences, in words, and how many
+/// files of the runs could not be used. Says which.
+pub fn write(found: &[PathBuf], out: &Path, pairs: &Pairs) -> Result<(String, usize)> {
+    found.iter().try_for_each(|folder| check_format(folder))?;
+    let open = |path: &PathBuf| if path.is_file() { Run::of_record(path) } else { Run::open(path) };
+    let runs = found.iter().map(open).collect::<driftless_world::Result<Vec<_>>>()?;
     let mut unusable = 0;
-    for (folder, run) in folders.iter().zip(&runs) {
+    for (folder, run) in found.iter().zip(&runs) {
         unusable += run.problems.len();
         run.problems.iter().for_each(|what| complain(&format!("warning: {}/{what}", folder.display())));
     }
     fs::create_dir_all(out).with_context(|| format!("{}: cannot create", out.display()))?;
-    let files = Report::of(&runs)?;
-    let mut accuracy = String::new();
+    let files = Report::with(&runs, pairs)?;
     for (name, bytes) in &files {
         let path = out.join(name);
         let mut file = NewFile::create(&path, Overwrite::Replace)?;
         file.write_all(bytes).with_context(|| format!("{}: cannot write", path.display()))?;
         file.commit()?;
-        if name == "accuracy.md" {
-            accuracy = plain(&String::from_utf8_lossy(bytes));
-        }
     }
-    Ok((accuracy, unusable))
+    let text = |name: &str| {
+        files.iter().find(|(file, _)| file == name).map(|(_, bytes)| String::from_utf8_lossy(bytes))
+    };
+    let [accuracy, overall, paired] =
+        ["accuracy.md", "overall.md", "paired.md"].map(|name| words::cells(&text(name).unwrap_or_default()));
+    // Records have no accuracies but those of all methods side by side.
+    let accuracy = if accuracy.len() > 1 { accuracy } else { overall };
+    Ok((words::on_its_side(&accuracy) + &words::differences(&paired), unusable))
 }
 
-/// The folders of runs that are meant: each itself, or all that lie in it, by name.
+/// The runs and records that are meant: each itself, or all that lie in it, by name.
 pub fn find(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let is_run = |folder: &Path| folder.join("config.toml").is_file();
     let mut found = Vec::new();
     for folder in named {
-        if is_run(folder) {
+        if is_run(folder) || folder.is_file() {
             found.push(folder.clone());
             continue;
         }
@@ -64,11 +83,14 @@ pub fn find(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
         let entries = fs::read_dir(folder).with_context(failed)?;
         let paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>();
         let mut inner: Vec<PathBuf> = paths.with_context(failed)?;
-        inner.retain(|path| is_run(path));
-        if inner.is_empty() {
-            bail!("{}: is no run and holds none: there is no config.toml", folder.display());
-        }
         inner.sort();
+        let (runs, others): (Vec<PathBuf>, Vec<PathBuf>) = inner.into_iter().partition(|path| is_run(path));
+        let is_record = |path: &PathBuf| path.is_file() && path.extension().is_some_and(|end| end == "json");
+        let inner: Vec<PathBuf> =
+            if runs.is_empty() { others.into_iter().filter(is_record).collect() } else { runs };
+        if inner.is_empty() {
+            bail!("{}: is no run and holds none: there is no config.toml, and no record", folder.display());
+        }
         found.extend(inner);
     }
     Ok(found)
@@ -94,28 +116,4 @@ fn check_own(out: &Path) -> Result<()> {
         bail!("{}: is not empty and holds no report; choose another folder, or use --force", out.display());
     }
     Ok(())
-}
-
-/// A table in Markdown as people read it on a terminal: on its side, as it has more columns than rows.
-fn plain(markdown: &str) -> String {
-    let cells = |line: &str| {
-        let inner = line.trim().trim_start_matches('|').trim_end_matches('|');
-        inner.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>()
-    };
-    let lines = markdown.lines().filter(|line| line.starts_with('|') && !line.starts_with("|---"));
-    let rows: Vec<Vec<String>> = lines.map(cells).collect();
-    let width = rows.first().map_or(0, Vec::len);
-    let column = |k: usize| rows.iter().map(|row| row.get(k).cloned().unwrap_or_default()).collect();
-    aligned(&(0..width).map(column).collect::<Vec<Vec<String>>>())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_on_its_side() {
-        let text = plain("| method | RMSE |\n|---|---|\n| SDPF | 1.2 ± 0.1 |\n| DPF | 3 |\n");
-        assert_eq!(text, "method  SDPF       DPF\nRMSE    1.2 ± 0.1  3\n");
-    }
 }

@@ -15,6 +15,7 @@ use crate::{interrupt, report};
 use anyhow::{Context, Result, bail, ensure};
 use driftless::config::renamed_method;
 use driftless::learn::{Files, Outcome, RunFolder};
+use driftless_report::paired::Pairs;
 use driftless_world::Evaluation;
 use driftless_world::files::Fingerprint;
 use std::path::{Path, PathBuf};
@@ -138,7 +139,7 @@ pub fn compare(cells: &[Cell], worlds: &[World], out: &Path) -> Result<()> {
     }
     let folders: Vec<PathBuf> = cells.iter().map(place).collect();
     let page = out.join("report");
-    let (table, _) = report::write(&folders, &page)?;
+    let (table, _) = report::write(&folders, &page, &Pairs::Usual)?;
     print(&format!("\n{table}\nThe report: {}\n", page.join("index.html").display()))
 }
 

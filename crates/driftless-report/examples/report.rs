@@ -3,6 +3,7 @@
 //! Worlds, walks and images are simulated; the "methods" are one particle filter with a range finder
 //! of different quality, and their training curves are invented. Nothing here says anything about SDPF.
 
+use driftless_report::paired::Pairs;
 use driftless_report::{Metrics, Report, Run};
 use driftless_world::evaluation::{Particle, Plan, Seen};
 use driftless_world::files::atomic::{NewFile, Overwrite};
@@ -51,7 +52,8 @@ fn main() -> Result<()> {
 
 fn save(runs: &[Run], folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(|source| Error::io("cannot create", source).in_file(folder))?;
-    for (name, bytes) in Report::of(runs)? {
+    let pairs = Pairs::parse("fine-ranges:coarse-ranges,fine-ranges:fading-guess")?;
+    for (name, bytes) in Report::with(runs, &pairs)? {
         let mut file = NewFile::create(folder.join(name), Overwrite::Replace)?;
         file.write_all(&bytes).map_err(|source| Error::io("cannot write", source))?;
         file.commit()?;
@@ -81,7 +83,7 @@ fn run(about: About, spread: f64, factor: f64, world: &MazeWorld, walks: &[Traje
         metrics,
         evaluation,
         episodes,
-        problems: vec![],
+        ..Run::default()
     })
 }
 

@@ -1,9 +1,10 @@
-//! Charts as SVG text: lines with bands or error bars, and box plots.
+//! Charts as SVG text: lines with bands or error bars, box plots, and differences with their intervals.
 //!
 //! The same numbers give the same bytes. Colours follow the reader's light or dark setting, and
 //! every series has a marker of its own shape, for those who cannot tell the colours apart.
 
 mod boxes;
+mod forest;
 mod frame;
 mod lines;
 mod svg;
@@ -11,6 +12,7 @@ mod theme;
 mod ticks;
 
 pub use boxes::{BoxChart, BoxSeries, Five};
+pub use forest::{Forest, ForestRow};
 pub use lines::{LineChart, LineSeries, Point, Spread};
 pub use svg::escape;
 pub use theme::{MARKERS, style};

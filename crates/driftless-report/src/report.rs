@@ -1,22 +1,30 @@
 //! The report on a set of runs: one self-contained web page, and its figures and tables as files.
 
+mod differences;
 mod group;
 mod headline;
+mod over_time;
 mod page;
 mod panels;
 mod player;
 mod tables;
 
+use crate::paired::Pairs;
 use crate::path_picture::TrackingPicture;
 use crate::run::Run;
 use crate::table::Table;
+use differences::Differences;
 use driftless_world::files::base64;
 use driftless_world::{Episode, Result};
+pub(crate) use group::percent;
 use group::{Comparison, World};
 use std::collections::BTreeSet;
 
 /// Steps in the tracking picture of a maze, as in the paper, which shows all of them in a house.
 const LAST_STEPS: usize = 20;
+
+/// Names of the tables' files.
+const TABLES: [&str; 5] = ["accuracy", "overall", "paired", "belief", "runs"];
 
 /// A figure of the report.
 struct Figure {
@@ -85,16 +93,25 @@ impl Report {
     /// # Ok::<(), driftless_world::Error>(())
     /// ```
     pub fn of(runs: &[Run]) -> Result<Vec<(String, Vec<u8>)>> {
+        Self::with(runs, &Pairs::Usual)
+    }
+
+    /// The same with chosen pairs of methods to compare trajectory by trajectory.
+    pub fn with(runs: &[Run], pairs: &Pairs) -> Result<Vec<(String, Vec<u8>)>> {
         let mut runs: Vec<&Run> = runs.iter().collect();
         runs.sort_by(|a, b| a.name.cmp(&b.name));
         let comparison = Comparison::of(&runs);
+        let differences = Differences::of(&comparison, pairs);
         let mut chapters = Vec::new();
-        for world in &comparison.worlds {
-            chapters.push(chapter(world)?);
+        for (world, figure) in comparison.worlds.iter().zip(differences.figures) {
+            let mut chapter = chapter(world)?;
+            chapter.figures.extend(figure);
+            chapters.push(chapter);
         }
         let tables = [
             tables::accuracy(&comparison),
             tables::overall(&comparison),
+            differences.table,
             tables::belief(&comparison),
             tables::runs(&runs),
         ];
@@ -105,7 +122,7 @@ impl Report {
             let figures = chapter.figures.iter().chain(others).chain(&chapter.tracking);
             files.extend(figures.map(Figure::file));
         }
-        for (name, table) in ["accuracy", "overall", "belief", "runs"].into_iter().zip(&tables) {
+        for (name, table) in TABLES.into_iter().zip(&tables) {
             files.push((format!("{name}.csv"), table.to_csv().into_bytes()));
             files.push((format!("{name}.md"), Table::to_markdown(table).into_bytes()));
         }

@@ -1,23 +1,28 @@
-//! A training run's folder: its configuration, its metrics, its evaluation and its episodes.
+//! A training run's folder: its configuration, its metrics, its evaluation and its episodes; or the record that is left
+//! of one.
 
 mod metrics;
 
 pub use metrics::Metrics;
 
+use crate::record::{Provenance, Record};
 use driftless_world::evaluation::Episodes;
 use driftless_world::files::Source;
 use driftless_world::{About, Episode, Error, Evaluation, Result};
+use std::borrow::Cow;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
 /// Far more than the largest episodes.
 const MOST_BYTES: u64 = 4 << 30;
+/// Far more than the largest record.
+const MOST_OF_RECORD: u64 = 16 << 20;
 
 /// Whatever a run has left behind so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
-    /// The folder's name.
+    /// The name of the folder, or of the record's file without its end.
     pub name: String,
     /// The text of `config.toml`.
     pub config: Option<String>,
@@ -25,6 +30,8 @@ pub struct Run {
     pub metrics: Option<Metrics>,
     /// `evaluation.json`.
     pub evaluation: Option<Evaluation>,
+    /// `record.json`.
+    pub record: Option<Record>,
     /// `episodes.json`; empty if there is none.
     pub episodes: Vec<Episode>,
     /// Files that are there but cannot be read, in words.
@@ -48,9 +55,36 @@ impl Run {
             evaluation.as_ref().map_or(Ok(()), |(_, evaluation)| episodes.check_pair(evaluation))?;
             Ok(episodes)
         });
+        run.record = run.read(folder, "record.json", |text| {
+            let record = Record::from_json(text)?;
+            let of_another = |(evaluation, _): &(Evaluation, String)| {
+                Record::of(evaluation, record.provenance.clone()) != record
+            };
+            if evaluation.as_ref().is_some_and(of_another) {
+                return Err(Error::new(
+                    "is not of the evaluation.json beside it; run `driftless evaluate` again",
+                ));
+            }
+            Ok(record)
+        });
         run.evaluation = evaluation.map(|(evaluation, _)| evaluation);
         run.episodes = episodes.map_or(vec![], |file| file.episodes);
         Ok(run)
+    }
+
+    /// Reads a record that was kept of a run.
+    pub fn of_record(file: impl AsRef<Path>) -> Result<Self> {
+        let file = file.as_ref();
+        let text = Source::open(file)?.read_text(MOST_OF_RECORD);
+        let record = text.and_then(|text| Record::from_json(&text)).map_err(|error| error.in_file(file))?;
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Self { name, record: Some(record), ..Self::default() })
+    }
+
+    /// Its record, made from its evaluation if there is none; what settings it had is unknown then.
+    pub fn kept(&self) -> Option<Cow<'_, Record>> {
+        let made = || Some(Record::of(self.evaluation.as_ref()?, Provenance::default()));
+        self.record.as_ref().map(Cow::Borrowed).or_else(|| made().map(Cow::Owned))
     }
 
     fn read<T>(&mut self, folder: &Path, file: &str, parse: impl Fn(&str) -> Result<T>) -> Option<T> {
@@ -63,14 +97,18 @@ impl Run {
         read.map_err(|error| self.problems.push(error.in_file(file).to_string())).ok()
     }
 
-    /// What was trained, as the evaluation or the episodes say.
+    /// What was trained, as the evaluation, the record or the episodes say.
     pub fn about(&self) -> Option<&About> {
         let episode = self.episodes.first().map(|episode| &episode.about);
-        self.evaluation.as_ref().map(|evaluation| &evaluation.about).or(episode)
+        let record = self.record.as_ref().map(|record| &record.about);
+        self.evaluation.as_ref().map(|evaluation| &evaluation.about).or(record).or(episode)
     }
 
     /// What a reader misses, in words.
     pub fn missing(&self) -> Vec<String> {
+        if self.record.is_some() && self.evaluation.is_none() && self.config.is_none() {
+            return vec!["all but its record".to_owned()];
+        }
         let absent = [
             (self.config.is_none(), "config.toml"),
             (self.metrics.is_none(), "metrics.csv: no validation curve"),

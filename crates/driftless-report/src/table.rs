@@ -19,17 +19,20 @@ pub enum Cell {
     Figure(Option<Figure>, usize),
     /// The same as a percentage; CSV has shares.
     Percent(Option<Figure>),
+    /// A difference with its interval, if that is known, with so many decimals; CSV has them apart.
+    Interval(f64, Option<[f64; 2]>, usize),
 }
 
 impl Cell {
     /// The cell as people read it.
-    fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         match self {
             Self::Text(words) => words.clone(),
             Self::Count(count) => count.to_string(),
             Self::Number(value, decimals) => value.map_or(NOTHING.into(), |value| fixed(value, *decimals)),
             Self::Figure(figure, decimals) => with_error(figure.as_ref(), 1.0, *decimals, ""),
             Self::Percent(figure) => with_error(figure.as_ref(), 100.0, 1, " %"),
+            Self::Interval(value, interval, decimals) => with_interval(*value, *interval, *decimals),
         }
     }
 
@@ -43,6 +46,18 @@ impl Cell {
             Self::Figure(figure, _) | Self::Percent(figure) => {
                 vec![number(figure.map(|f| f.value)), number(figure.and_then(|f| f.standard_error))]
             }
+            Self::Interval(value, interval, _) => {
+                vec![number(Some(*value)), number(interval.map(|i| i[0])), number(interval.map(|i| i[1]))]
+            }
+        }
+    }
+
+    /// What the columns of CSV after the first are called.
+    fn more_columns(&self) -> &'static [&'static str] {
+        match self {
+            Self::Figure(..) | Self::Percent(_) => &["standard error"],
+            Self::Interval(..) => &["2.5 %", "97.5 %"],
+            Self::Text(_) | Self::Count(_) | Self::Number(..) => &[],
         }
     }
 }
@@ -56,6 +71,17 @@ fn with_error(figure: Option<&Figure>, factor: f64, decimals: usize, unit: &str)
     let value = fixed(factor * figure.value, decimals);
     let error = figure.standard_error.map(|error| format!(" ± {}", fixed(factor * error, decimals)));
     format!("{value}{}{unit}", error.unwrap_or_default())
+}
+
+/// As "-1.2 [-2.0, -0.4]".
+fn with_interval(value: f64, interval: Option<[f64; 2]>, decimals: usize) -> String {
+    let signed = |value: f64| {
+        let text = format!("{value:+.decimals$}");
+        // What is rounded to zero has no sign.
+        if text.trim_start_matches(['+', '-', '0', '.']).is_empty() { text[1..].to_owned() } else { text }
+    };
+    let interval = interval.map(|[low, high]| format!(" [{}, {}]", signed(low), signed(high)));
+    signed(value) + &interval.unwrap_or_default()
 }
 
 /// A field of CSV (RFC 4180): quoted if it must be.
@@ -118,12 +144,12 @@ impl Table {
         line(self.columns.clone()) + &rule + &rows
     }
 
-    /// The table for programs; a figure's column is followed by one for its standard error.
+    /// The table for programs; a figure's column is followed by one for its standard error, a difference's by two for its
+    /// interval.
     pub fn to_csv(&self) -> String {
         let names = self.columns.iter().enumerate().flat_map(|(i, name)| {
-            let is_figure = |row: &Vec<Cell>| matches!(row[i], Cell::Figure(..) | Cell::Percent(_));
-            let error = self.rows.first().is_some_and(is_figure).then(|| format!("{name}, standard error"));
-            [Some(name.clone()), error].into_iter().flatten()
+            let more = self.rows.first().map_or(&[][..], |row| row[i].more_columns());
+            std::iter::once(name.clone()).chain(more.iter().map(move |more| format!("{name}, {more}")))
         });
         let header: Vec<String> = names.map(|name| quoted(&name)).collect();
         let row = |row: &Vec<Cell>| row.iter().flat_map(Cell::fields).collect::<Vec<_>>().join(",") + "\n";
@@ -164,6 +190,15 @@ mod tests {
         table.push(vec![Cell::Text("a|\"b\", <c>".into()), Cell::Percent(Some(figure)), Cell::Count(3)]);
         table.push(vec![Cell::Text("d".into()), Cell::Percent(None), Cell::Count(0)]);
         table
+    }
+
+    #[test]
+    fn differences_have_a_sign_and_an_interval() {
+        let mut table = Table::new("T", &["d"]);
+        table.push(vec![Cell::Interval(-1.25, Some([-2.0, 0.001]), 1)]);
+        table.push(vec![Cell::Interval(3.0, None, 1)]);
+        assert_eq!(table.to_csv(), "d,\"d, 2.5 %\",\"d, 97.5 %\"\n-1.25,-2,0.001\n3,,\n");
+        assert!(table.to_markdown().ends_with("| -1.2 [-2.0, 0.0] |\n| +3.0 |\n"), "{}", table.to_markdown());
     }
 
     #[test]

@@ -47,7 +47,7 @@ fn run(method: &str, labels: f64, seed: u64, error: f64) -> Run {
         metrics: Some(Metrics::parse(&metrics).unwrap()),
         evaluation: Some(evaluation(about.clone(), error)),
         episodes: vec![episode(about)],
-        problems: vec![],
+        ..Run::default()
     }
 }
 

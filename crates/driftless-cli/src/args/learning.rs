@@ -80,7 +80,7 @@ Examples:
   driftless evaluate runs/ours --data nav01_valid.npz --particles 1000 --odometry-noise 0.2
   driftless evaluate runs/ours --data other.npz --maze my.maze --json | python3 -m json.tool
 
-Writes evaluation.json and episodes.json into the run's folder, for `driftless report`.")]
+Writes evaluation.json, episodes.json and record.json into the run's folder, for `driftless report`.")]
 pub struct Evaluate {
     /// The folder of a run
     #[arg(value_name = "RUN")]
@@ -128,15 +128,38 @@ pub struct Evaluate {
 #[command(after_help = "\
 Examples:
   driftless report runs/ours runs/sdpf --out report
-  driftless report runs --out report --force")]
+  driftless report runs --out report --force --pairs sdpf:dpf,driftless:sdpf
+  driftless report runs --records docs/results/records/house
+  driftless report docs/results/records/house --out report
+  driftless report --tables docs/results --check
+
+A record is what `evaluate` keeps of a run on one test file, a few kilobytes in record.json.
+Exit codes: 0 done, 1 failed, or tables are not what their records say (--check), 2 wrong usage.")]
 pub struct Report {
-    /// Folders of runs, or folders that hold such folders
-    #[arg(required = true, value_name = "RUN")]
+    /// Folders of runs or of records, folders that hold folders of runs, or records
+    #[arg(required_unless_present = "tables", value_name = "RUN")]
     pub runs: Vec<PathBuf>,
 
     /// Folder for the page, its figures and its tables
-    #[arg(long, short, value_name = "DIR")]
-    pub out: PathBuf,
+    #[arg(long, short, value_name = "DIR", required_unless_present_any = ["tables", "records"])]
+    pub out: Option<PathBuf>,
+
+    /// Methods to compare trajectory by trajectory, as A:B,C:D [default: each method that learns from all steps with
+    /// its twin that learns from labels alone, and driftless with all others]
+    #[arg(long, value_name = "PAIRS")]
+    pub pairs: Option<String>,
+
+    /// Keep the records of these runs in this folder, named by run and test file
+    #[arg(long, value_name = "DIR")]
+    pub records: Option<PathBuf>,
+
+    /// Make the tables in all Markdown pages of this folder anew from the records that they name
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["runs", "out", "pairs", "records", "force"])]
+    pub tables: Option<PathBuf>,
+
+    /// Change nothing, and fail if a table is not what its records say
+    #[arg(long, requires = "tables", conflicts_with = "runs")]
+    pub check: bool,
 
     /// Write into a folder that holds something else
     #[arg(long, short)]

@@ -1,5 +1,6 @@
 //! Which runs belong together: the same method in the same world with the same share of labels.
 
+use crate::record::told;
 use crate::run::Run;
 use driftless_world::About;
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,13 +101,23 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Everything but world, labels and seed that tells evaluations apart, in words.
-fn setting(about: &About) -> Vec<String> {
-    vec![format!("{} particles", about.particles), odometry(about.odometry_noise), about.data.clone()]
-}
+/// Everything but world, labels and seed that tells evaluations apart: by name, in words.
+type Setting = BTreeMap<String, String>;
 
-/// Which of them is the odometry.
-const ODOMETRY: usize = 1;
+/// What an evaluation may have otherwise than the training, and is told by itself.
+const TOLD: [&str; 2] = ["particles", "odometry_noise"];
+
+fn setting(run: &Run, about: &About) -> Setting {
+    let own = [
+        ("particles", format!("{} particles", about.particles)),
+        ("odometry_noise", odometry(about.odometry_noise)),
+        ("data", about.data.clone()),
+    ];
+    let settings = run.record.iter().flat_map(|record| &record.provenance.settings);
+    let settings = settings.filter(|(name, value)| !TOLD.contains(&name.as_str()) && !value.is_null());
+    let settings = settings.map(|(name, value)| (name.clone(), format!("{name}={}", told(value))));
+    own.map(|(name, words)| (name.to_owned(), words)).into_iter().chain(settings).collect()
+}
 
 fn odometry(noise: f64) -> String {
     if noise == 0.0 { "exact odometry".into() } else { format!("odometry noise {noise}") }
@@ -114,34 +125,37 @@ fn odometry(noise: f64) -> String {
 
 /// The settings of each method within each world, of which labels mention what differs. The odometry of a world's
 /// methods is compared with each other: one that had it exact is not to be mistaken for the better one.
-fn labels<'a>(runs: &[&'a Run]) -> BTreeMap<(&'a str, &'a str), BTreeSet<Vec<String>>> {
-    let mut settings: BTreeMap<(&str, &str), BTreeSet<Vec<String>>> = BTreeMap::new();
-    for about in runs.iter().filter_map(|run| run.about()) {
-        settings.entry((&about.world, &about.label)).or_default().insert(setting(about));
+fn labels<'a>(runs: &[&'a Run]) -> Labels<'a> {
+    let mut settings = Labels::new();
+    for (run, about) in runs.iter().filter_map(|run| Some((run, run.about()?))) {
+        settings.entry((&about.world, &about.label)).or_default().insert(setting(run, about));
     }
     settings
 }
 
-fn label_of(run: &Run, labels: &BTreeMap<(&str, &str), BTreeSet<Vec<String>>>) -> String {
+/// The settings of each method, by world and label.
+type Labels<'a> = BTreeMap<(&'a str, &'a str), BTreeSet<Setting>>;
+
+fn label_of(run: &Run, labels: &Labels) -> String {
     let Some(about) = run.about() else { return run.name.clone() };
     let known = &labels[&(about.world.as_str(), about.label.as_str())];
     let here = || labels.iter().filter(|((world, _), _)| *world == about.world).flat_map(|(_, known)| known);
-    let differs = |k: usize| {
-        let values: BTreeSet<&String> = match k {
-            ODOMETRY => here().map(|setting| &setting[k]).collect(),
-            _ => known.iter().map(|setting| &setting[k]).collect(),
+    let differs = |name: &str| {
+        let values: BTreeSet<&String> = match name {
+            "odometry_noise" => here().filter_map(|setting| setting.get(name)).collect(),
+            _ => known.iter().filter_map(|setting| setting.get(name)).collect(),
         };
         values.len() > 1
     };
-    let own = setting(about);
+    let own = setting(run, about);
     let parts: Vec<String> =
-        own.into_iter().enumerate().filter(|(k, _)| differs(*k)).map(|(_, s)| s).collect();
+        own.into_iter().filter(|(name, _)| differs(name)).map(|(_, words)| words).collect();
     let method = if about.label.is_empty() { "unnamed method" } else { &about.label };
     if parts.is_empty() { method.into() } else { format!("{method} ({})", parts.join(", ")) }
 }
 
 /// A share as a percentage, without decimals it does not need.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let text = format!("{:.2}", 100.0 * share);
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
@@ -206,6 +220,24 @@ mod tests {
         assert_eq!(names, ["LSTM (exact odometry)", "ours (odometry noise 0.1)"]);
         let alone = Comparison::of(&[&runs[1]]);
         assert_eq!(alone.worlds[0].groups[0].label, "LSTM");
+    }
+
+    /// Runs of one method that had other settings are no seeds of one run.
+    #[test]
+    fn settings_that_differ_are_named() {
+        let with = |name: &str, images: &str| {
+            let mut run = run(name, about("ours", 0.1, 1));
+            let mut record = run.kept().unwrap().into_owned();
+            record.provenance.settings = [("epochs", 3.into()), ("house.images", images.into())]
+                .map(|(k, v)| (k.to_owned(), v))
+                .into();
+            run.record = Some(record);
+            run
+        };
+        let runs = [with("a", "rgb"), with("b", "depth"), run("c", about("LSTM", 0.1, 1))];
+        let comparison = Comparison::of(&runs.iter().collect::<Vec<_>>());
+        let names: Vec<&str> = comparison.worlds[0].groups.iter().map(|group| group.label.as_str()).collect();
+        assert_eq!(names, ["LSTM", "ours (house.images=depth)", "ours (house.images=rgb)"]);
     }
 
     #[test]

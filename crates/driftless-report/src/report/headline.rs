@@ -4,7 +4,8 @@
 //! their own, as in houses, it is PF-net's: the position error over all steps.
 
 use super::group::{Group, World};
-use super::panels::{evaluations, pooled};
+use crate::record::{Metric, Quantity, pooled};
+use crate::run::Run;
 use driftless_world::Evaluation;
 use driftless_world::evaluation::Figure;
 
@@ -16,6 +17,10 @@ pub(super) struct Headline {
     pub(super) meaning: &'static str,
     pub(super) decimals: usize,
     of_one: fn(&Evaluation) -> Option<Figure>,
+    /// The same of a record, by name.
+    metric: &'static str,
+    /// The number of each trajectory by which methods are compared pair by pair.
+    pub(super) quantity: Quantity,
     /// The error of one estimate, with its unit, as in box plots and along a trajectory.
     pub(super) error: &'static str,
     pub(super) error_unit: String,
@@ -31,6 +36,8 @@ impl Headline {
                 meaning: "root of the mean squared distance at the last step in step sizes, heading included",
                 decimals: 2,
                 of_one: |evaluation| evaluation.last.scaled_rmse,
+                metric: "steps-rmse",
+                quantity: Quantity::LastScaled,
                 error: "error, heading included",
                 error_unit: "step sizes".into(),
                 errors: |evaluation| &evaluation.scaled_distances,
@@ -40,6 +47,8 @@ impl Headline {
                 meaning: "root of the mean squared position error over all steps of all trajectories",
                 decimals: 1,
                 of_one: Evaluation::overall_rmse,
+                metric: "rmse",
+                quantity: Quantity::AllSteps,
                 error: "position error",
                 error_unit: unit.to_owned(),
                 errors: |evaluation| &evaluation.position_errors,
@@ -54,14 +63,18 @@ impl Headline {
 
     /// Of all seeds of a group.
     pub(super) fn figure(&self, group: &Group) -> Option<Figure> {
-        pooled(&evaluations(group).filter_map(self.of_one).collect::<Vec<_>>())
+        let of_record = |run: &Run| run.record.as_ref()?.figure(Metric::named(self.metric)?);
+        let of_run = |run: &&Run| match &run.evaluation {
+            Some(evaluation) => (self.of_one)(evaluation),
+            None => of_record(run),
+        };
+        pooled(&group.runs.iter().filter_map(of_run).collect::<Vec<_>>())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Run;
     use driftless_world::{About, Pose, Track};
 
     /// Errors of 3 and 4 at two steps: 4 at the last one, √12.5 over both.

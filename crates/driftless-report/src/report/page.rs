@@ -2,9 +2,10 @@
 
 use super::group::{Comparison, Group, World, percent};
 use super::headline::Headline;
-use super::panels::{last, pooled};
-use super::{Chapter, Figure, Picture, player};
+use super::panels::last;
+use super::{Chapter, Figure, Picture, TABLES, player};
 use crate::chart::{MARKERS, escape};
+use crate::record::pooled;
 use crate::run::Run;
 use crate::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +29,10 @@ pub(super) fn html(runs: &[&Run], comparison: &Comparison, chapters: &[Chapter],
     for table in tables.iter().filter(|table| !table.is_empty()) {
         body.push_str(&table.to_html());
     }
-    body.push_str("<p class=\"files\">The same as files: accuracy.csv, overall.csv, belief.csv, runs.csv, and each as .md.</p></section>\n");
+    let files: Vec<String> = TABLES.iter().map(|name| format!("{name}.csv")).collect();
+    body.push_str("<p class=\"files\">The same as files: ");
+    body.push_str(&files.join(", "));
+    body.push_str(", and each as .md.</p></section>\n");
     body.push_str(&settings(runs));
     body.push_str(&missing(runs));
     body.push_str("</main>\n<footer>Made by Driftless. This page needs no network; the same runs give the same bytes.</footer>\n");

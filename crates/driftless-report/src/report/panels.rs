@@ -3,7 +3,7 @@
 
 use super::group::{Group, World, file_name, percent};
 use super::headline::Headline;
-use super::{Figure, Picture};
+use super::{Figure, Picture, over_time};
 use crate::chart::{BoxChart, BoxSeries, Five, LineChart, LineSeries, Point, Scale, Spread};
 use crate::path_picture::spread_steps;
 use driftless_world::Evaluation;
@@ -27,7 +27,7 @@ pub(super) fn of_share(world: &World, share: f64) -> Vec<Figure> {
     };
     let panels = [
         named("validation", validation(&groups, &place)),
-        named("time", error_over_time(&groups, &place, world.unit())),
+        named("time", over_time::chart(&groups, &place, world.unit())),
         named("boxes", boxes(&groups, &place, &Headline::of(world))),
         named("trajectory", one_trajectory(&groups, &place, &Headline::of(world))),
     ];
@@ -42,7 +42,7 @@ pub(super) fn of_unknown(world: &World) -> Option<Figure> {
     Some(Figure { name, alt: caption.clone(), caption, picture: Picture::Svg(svg) })
 }
 
-fn series(group: &Group, points: Vec<Point>) -> LineSeries {
+pub(super) fn series(group: &Group, points: Vec<Point>) -> LineSeries {
     LineSeries { name: group.label.clone(), colour: group.colour, points }
 }
 
@@ -88,43 +88,6 @@ fn validation(groups: &[&Group], place: &str) -> Option<(String, String)> {
         description: caption.clone(),
         x_name: "epoch".into(),
         y_name: words.into(),
-        series: lines,
-        ..LineChart::default()
-    };
-    (!chart.series.is_empty()).then(|| (chart.to_svg(), caption))
-}
-
-/// A figure of several seeds: their mean with the standard error over seeds, or the only one.
-pub(super) fn pooled(figures: &[Measured]) -> Option<Measured> {
-    if let [only] = figures {
-        return Some(*only);
-    }
-    let mean = Measured::mean(figures.iter().map(|figure| figure.value))?;
-    Some(Measured { count: figures.iter().map(|figure| figure.count).sum(), ..mean })
-}
-
-/// The position error over time: how fast a filter finds the robot, and whether it keeps it.
-fn error_over_time(groups: &[&Group], place: &str, unit: &str) -> Option<(String, String)> {
-    let line = |group: &&Group| {
-        let steps = evaluations(group).map(|evaluation| evaluation.steps.len()).max().unwrap_or(0);
-        let point = |step: usize| {
-            let figures: Vec<Measured> =
-                evaluations(group).filter_map(|e| e.steps.get(step)?.position_rmse).collect();
-            let figure = pooled(&figures)?;
-            Some(Point { x: step as f64, y: figure.value, spread: figure.standard_error })
-        };
-        series(group, (0..steps).filter_map(point).collect())
-    };
-    let lines: Vec<LineSeries> = groups.iter().map(line).filter(|line| !line.points.is_empty()).collect();
-    let caption = format!(
-        "Position error over time on test trajectories, {place}. Bands: ± one standard error, over seeds if \
-         there are several, else over trajectories."
-    );
-    let chart = LineChart {
-        title: format!("Position error over time: {place}"),
-        description: caption.clone(),
-        x_name: "step".into(),
-        y_name: format!("position RMSE ({unit})"),
         series: lines,
         ..LineChart::default()
     };

@@ -1,7 +1,8 @@
 //! The tables of a report.
 
 use super::group::{Comparison, Group};
-use super::panels::{last, pooled};
+use super::panels::last;
+use crate::record::{Metric, pooled};
 use crate::run::Run;
 use crate::table::{Cell, Table};
 use driftless_world::Evaluation;
@@ -16,21 +17,22 @@ fn evaluations<'a>(group: &'a Group) -> Vec<&'a Evaluation> {
 }
 
 /// World, method, labels, seeds, trajectories.
-fn opening(world: &str, group: &Group) -> Vec<Cell> {
-    let evaluations = evaluations(group);
+fn opening(world: &str, group: &Group, seeds: usize, trajectories: usize) -> Vec<Cell> {
     vec![
         Cell::Text(group.label.clone()),
         Cell::Text(world.to_owned()),
         Cell::Text(group.share_label()),
-        Cell::Count(evaluations.len()),
-        Cell::Count(evaluations.iter().map(|evaluation| evaluation.trajectories).sum()),
+        Cell::Count(seeds),
+        Cell::Count(trajectories),
     ]
 }
 
 fn of_groups(mut table: Table, comparison: &Comparison, cells: impl Fn(&Group) -> Vec<Cell>) -> Table {
     for world in &comparison.worlds {
         for group in world.groups.iter().filter(|group| !evaluations(group).is_empty()) {
-            let row = opening(&world.name, group).into_iter().chain(cells(group)).collect();
+            let all = evaluations(group);
+            let count = all.iter().map(|evaluation| evaluation.trajectories).sum();
+            let row = opening(&world.name, group, all.len(), count).into_iter().chain(cells(group)).collect();
             table.push(row);
         }
     }
@@ -78,31 +80,34 @@ pub(super) fn accuracy(comparison: &Comparison) -> Table {
     })
 }
 
-/// Figures over whole trajectories.
+/// What every comparison needs side by side, so that one lost robot does not decide.
+const OVERALL: [&str; 6] = ["rmse", "mean", "median", "last-median", "localised", "success"];
+
+/// Figures over whole trajectories, of runs and of records that were kept.
 pub(super) fn overall(comparison: &Comparison) -> Table {
-    let columns = [
-        "method",
-        "world",
-        "labels",
-        "seeds",
-        "trajectories",
-        "position RMSE",
-        "unit",
-        "success (last quarter never lost)",
-    ];
-    let table = Table::new("All steps, mean ± standard error", &columns);
-    of_groups(table, comparison, |group| {
-        let all = evaluations(group);
-        let figures = |figure: fn(&Evaluation) -> Option<Figure>| {
-            all.iter().filter_map(|evaluation| figure(evaluation)).collect::<Vec<Figure>>()
+    let unit = comparison.unit();
+    let metrics: Vec<&Metric> = OVERALL.iter().filter_map(|name| Metric::named(name)).collect();
+    let heads: Vec<String> = metrics.iter().map(|metric| metric.head(unit)).collect();
+    let columns = ["method", "world", "labels", "seeds", "trajectories"];
+    let columns: Vec<&str> = columns.into_iter().chain(heads.iter().map(String::as_str)).collect();
+    let mut table = Table::new("Side by side, mean ± standard error", &columns);
+    for (world, group) in
+        comparison.worlds.iter().flat_map(|world| world.groups.iter().map(move |g| (world, g)))
+    {
+        let records: Vec<_> = group.runs.iter().filter_map(|run| run.kept()).collect();
+        if records.is_empty() {
+            continue;
+        }
+        let figure = |metric: &&Metric| {
+            let figures: Vec<Figure> = records.iter().filter_map(|record| record.figure(metric)).collect();
+            metric.cell(pooled(&figures))
         };
-        let unit = all.first().map_or("", |evaluation| evaluation.about.unit());
-        vec![
-            Cell::Figure(pooled(&figures(Evaluation::overall_rmse)), COARSE),
-            Cell::Text(unit.to_owned()),
-            Cell::Percent(pooled(&figures(Evaluation::success))),
-        ]
-    })
+        let count = records.iter().map(|record| record.len()).sum();
+        let mut row = opening(&world.name, group, records.len(), count);
+        row.extend(metrics.iter().map(figure));
+        table.push(row);
+    }
+    table
 }
 
 /// How soon robots are found, and how honest the beliefs are.

@@ -6,22 +6,36 @@ impl Evaluation {
     /// √ of the mean over trajectories of their mean squared position errors, all steps included: PF-net's "overall
     /// RMSE". Estimates that are nowhere are left out; nothing without others.
     pub fn overall_rmse(&self) -> Option<Figure> {
+        Figure::root_mean(self.mean_squares().into_iter().flatten())
+    }
+
+    /// The RMSE over all steps of each trajectory; nothing where all estimates are nowhere.
+    pub fn rmse_of_each(&self) -> Vec<Option<f64>> {
+        self.mean_squares().into_iter().map(|mean| mean.map(f64::sqrt)).collect()
+    }
+
+    fn mean_squares(&self) -> Vec<Option<f64>> {
         let square = |error: f32| f64::from(error) * f64::from(error);
         let of_one = |errors: &Vec<Option<f32>>| {
             Figure::mean(errors.iter().flatten().map(|&error| square(error))).map(|mean| mean.value)
         };
-        Figure::root_mean(self.position_errors.iter().filter_map(of_one))
+        self.position_errors.iter().map(of_one).collect()
     }
 
     /// The share of trajectories of which each step of the last quarter is nearer to the truth than what counts as
     /// lost: PF-net's success, with 1 m. A quarter is rounded up, as in its code.
     pub fn success(&self) -> Option<Figure> {
+        Figure::share(self.success_of_each())
+    }
+
+    /// Of each trajectory, whether it is such a success.
+    pub fn success_of_each(&self) -> Vec<bool> {
         let near = |error: &Option<f32>| error.is_some_and(|error| f64::from(error) < self.thresholds.lost);
         let reached = |errors: &Vec<Option<f32>>| {
             let quarter = errors.len().div_ceil(4);
             errors[errors.len() - quarter..].iter().all(near)
         };
-        Figure::share(self.position_errors.iter().map(reached))
+        self.position_errors.iter().map(reached).collect()
     }
 }
 
