@@ -18,6 +18,7 @@ pub mod lstm;
 mod recorder;
 mod registry;
 pub mod sdpf;
+mod trace_loss;
 mod tracking;
 mod updates;
 

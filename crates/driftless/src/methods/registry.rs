@@ -44,11 +44,8 @@ pub struct Registered {
 pub const METHODS: &[Registered] = &[
     Registered { id: "driftless", label: "Driftless (label-anchored EM)", learns: FromAllSteps, builds: &[
         (Maze, |e, s| Ok(Box::new(AnchoredEm::new(e, s, Supervision::BetweenLabels)?)))] },
-    Registered { id: "driftless", label: "Driftless (labels carried by odometry)", learns: FromAllSteps, builds: &[
-        (House, |e, s| Ok(Box::new(PfnetFilter::new(e, s, Training::Driftless)?)))] },
     Registered { id: "driftless-supervised", label: "Driftless, labels only", learns: FromLabels, builds: &[
-        (Maze, |e, s| Ok(Box::new(AnchoredEm::new(e, s, Supervision::LabelsAlone)?))),
-        (House, |e, s| Ok(Box::new(PfnetFilter::new(e, s, Training::DriftlessSupervised)?)))] },
+        (Maze, |e, s| Ok(Box::new(AnchoredEm::new(e, s, Supervision::LabelsAlone)?)))] },
     Registered { id: "sdpf", label: "SDPF (paper)", learns: FromAllSteps, builds: &[
         (Maze, |e, s| sdpf::build(Variant::Paper, e, s)),
         (House, |e, s| Ok(Box::new(PfnetFilter::new(e, s, Training::Sdpf)?)))] },

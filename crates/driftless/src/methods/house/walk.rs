@@ -10,7 +10,7 @@ use driftless_world::trajectory::{Images, Labels, Observations, Pixels, Rows, St
 use std::sync::Arc;
 
 /// What the poses of an experiment are measured in: a hundredth of a metre.
-pub(super) const PIXELS_PER_UNIT: f64 = 0.01 / METRES_PER_PIXEL;
+pub(in crate::methods) const PIXELS_PER_UNIT: f64 = 0.01 / METRES_PER_PIXEL;
 
 /// The episode.
 pub(super) struct Walk {
@@ -92,7 +92,7 @@ fn labels(labels: &Labels) -> Vec<Option<State>> {
 }
 
 /// The same in pixels.
-pub(super) fn in_pixels(start: Start) -> Start {
+pub(in crate::methods) fn in_pixels(start: Start) -> Start {
     let shrunk = |row: [f32; 3]| state(&row).map(|x| x as f32);
     match start {
         Start::About { pose, spread } => Start::About { pose: shrunk(pose), spread: shrunk(spread) },
