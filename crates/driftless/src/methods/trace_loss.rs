@@ -157,9 +157,8 @@ impl<'a> TraceLoss<'a> {
                 Stand::Literal | Stand::Normalised if !self.trace.weighed[t] => {}
                 Stand::Literal => add(&mut self.direct[own.clone()], &lines),
                 Stand::Normalised => {
+                    let (whole, sum) = (self.log_total(t), lines.iter().sum::<f64>());
                     let possible: Vec<usize> = own.clone().filter(|&i| self.is_possible(i)).collect();
-                    let sum: f64 = possible.iter().map(|&i| lines[i - own.start]).sum();
-                    let whole = self.log_total(t);
                     for i in possible {
                         let share = (f64::from(self.trace.log_likelihoods[i]) - whole).exp();
                         self.direct[i] += lines[i - own.start] - share * sum;
@@ -182,7 +181,7 @@ impl<'a> TraceLoss<'a> {
             for ((i, by), log_gradient) in own.clone().zip(&mut by).zip(&mut log_gradients[own.clone()]) {
                 // Weights are normalised: only differences count.
                 *by -= f64::from(trace.weights[i]) * sum;
-                if trace.weighed[t] && self.is_possible(i) {
+                if trace.weighed[t] {
                     *log_gradient = self.direct[i] as f32 + *by as f32;
                 }
             }

@@ -71,7 +71,9 @@ fn log_gradients(
 
 fn normalise(numbers: &mut [f64]) {
     let sum = numbers.iter().map(|x| x.exp()).sum::<f64>().ln();
-    numbers.iter_mut().for_each(|x| *x -= sum);
+    for x in numbers {
+        *x -= sum;
+    }
 }
 
 /// log w before a step, given those of the step before.

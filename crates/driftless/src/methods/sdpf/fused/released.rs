@@ -105,7 +105,7 @@ impl Released<'_> {
 
     /// Σ over blocks of Q at the ancestors of the last particles.
     fn paths(&self, lesson: usize, loss: &mut TraceLoss, trace: &Trace) -> f64 {
-        let Weights { block, ref choices, paths: [share, weight], .. } = *self.weights;
+        let Weights { block, choices, paths: [share, weight], .. } = *self.weights;
         let [_, _, count] = self.material.sizes;
         let law = self.law(lesson);
         let heirs = heirs(&trace.ancestors, count, block);
