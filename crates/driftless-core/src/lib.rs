@@ -65,7 +65,7 @@ pub use particles::Particles;
 pub use resample::Resampler;
 pub use sensor::{Reading, Sensor};
 pub use space::Space;
-pub use weights::{IMPOSSIBLE, Reweighted, Weights};
+pub use weights::{IMPOSSIBLE, Reweighted, Weights, effective_sample_size};
 
 /// Numbers that a vector register has room for.
 pub const LANES: usize = 16;

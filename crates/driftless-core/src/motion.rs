@@ -29,6 +29,11 @@ impl Noise {
         &self.columns[..columns]
     }
 
+    /// The numbers as they were drawn last.
+    pub fn columns(&self) -> &[Vec<f32>] {
+        &self.columns
+    }
+
     /// Memory for so many columns of so many numbers.
     pub(crate) fn reserve(&mut self, columns: usize, count: usize) {
         self.columns.resize_with(columns.max(self.columns.len()), Vec::new);

@@ -77,7 +77,7 @@ impl Weights {
 
     /// 1 / Σ w², between 1 (one particle has all weight) and N (all equal).
     pub fn effective_sample_size(&self) -> f64 {
-        self.linear.iter().map(|&w| f64::from(w) * f64::from(w)).sum::<f64>().recip()
+        effective_sample_size(&self.linear)
     }
 
     /// Bayes' rule: w_i ← w_i l_i / Σ_j w_j l_j.
@@ -126,6 +126,11 @@ impl Weights {
         self.linear.resize(self.linear.len() + count, each as f32);
         self.log.resize(self.log.len() + count, each.ln() as f32);
     }
+}
+
+/// 1 / Σ w² of weights that sum to 1.
+pub fn effective_sample_size(weights: &[f32]) -> f64 {
+    weights.iter().map(|&w| f64::from(w) * f64::from(w)).sum::<f64>().recip()
 }
 
 /// The highest of log w + log l, -∞ if none is above the impossible.

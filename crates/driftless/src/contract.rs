@@ -1,8 +1,9 @@
 //! One contract for all filter steps: the core's, the differentiable one on tensors, and the fused scan of the kernels.
 //!
 //! All are given the same particles, actions, observations and draws, and must come to the same beliefs, evidence,
-//! ancestors and collapses. Gradients of the two that have them are compared beside the losses they serve
-//! (`methods/sdpf/by_hand/tests.rs`).
+//! ancestors and collapses. The core's steps and the scan are read from the same kind of trace, on which the losses of
+//! `methods/trace_loss.rs` are written once; their gradients are compared with tensors, differences and PyTorch beside
+//! the methods that they train (`methods/sdpf/fused/tests.rs`, `methods/house/objective/tests.rs`, `methods/house/twin.rs`).
 
 use crate::Draws;
 use crate::belief::Belief;
@@ -16,10 +17,10 @@ use crate::parameters::Init;
 use crate::resample::{Scheme, Truncate};
 use crate::space::Space;
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use driftless_core::motion::{HeadingNoise, Odometry};
+use driftless_core::motion::{HeadingNoise, Odometry, Still};
 use driftless_core::{FilterState, IMPOSSIBLE, Particles, Reading, Replay, Sensor, Workspace};
 use driftless_kernels::Cpu;
-use driftless_kernels::scan::{First, Motion, Sequence};
+use driftless_kernels::scan::{First, Motion, Sequence, Trace};
 use driftless_kernels::training::{Lesson, Path};
 use driftless_world::pose::{Frame, wrap};
 use driftless_world::random::Random;
@@ -47,6 +48,24 @@ struct Outcome {
     ancestors: Vec<Vec<u32>>,
     log_evidence: Vec<f64>,
     collapsed: Vec<bool>,
+}
+
+impl Outcome {
+    /// As a trace tells it.
+    fn of(trace: &Trace, count: usize, log_evidence: Vec<f64>) -> Self {
+        let weighed: Vec<bool> = trace.collapsed.iter().map(|collapsed| !collapsed).collect();
+        assert_eq!((&trace.weighed[1..], trace.weighed[0]), (&weighed[1..], false), "all but the first");
+        assert!(trace.resampled[1..].iter().all(|&resampled| resampled) && !trace.resampled[0]);
+        let of_step = |t: usize| t * count..(t + 1) * count;
+        let poses = |t: usize| of_step(t).map(|i| [0, 1, 2].map(|k| trace.poses[k][i])).collect();
+        Self {
+            poses: (0..trace.len()).map(poses).collect(),
+            weights: trace.weights.chunks(count).map(<[f32]>::to_vec).collect(),
+            ancestors: trace.ancestors.chunks(count).map(<[u32]>::to_vec).collect(),
+            log_evidence,
+            collapsed: trace.collapsed.clone(),
+        }
+    }
 }
 
 fn tensor<const D: usize>(numbers: Vec<f32>, shape: [usize; D]) -> Tensor<D> {
@@ -126,6 +145,9 @@ struct Measured<'a> {
 
 impl Sensor for Measured<'_> {
     fn log_likelihoods(&mut self, particles: &Particles, log: &mut [f32]) -> Reading {
+        if self.t == 0 {
+            return Reading::Missing;
+        }
         let states = (0..particles.len()).flat_map(|i| particles.state(i)).collect();
         let states = tensor(states, [1, particles.len(), 3]);
         log.copy_from_slice(&numbers(&self.case.model.measurement.log_likelihood(self.cues, self.t, states)));
@@ -146,29 +168,25 @@ fn core(case: &Case) -> Outcome {
         heading_noise: HeadingNoise::After,
         missing,
     };
-    let (space, cues, mut outcome) = (driftless_core::Space::SE2, case.cues(), Outcome::default());
+    let (space, cues) = (driftless_core::Space::SE2, case.cues());
     let first = driftless_core::Belief::new(Particles::from_states(space, &case.first));
     let (mut state, mut workspace) = (FilterState::new(first), Workspace::new(space));
+    let (mut trace, mut log_evidence) = (Trace::default(), Vec::new());
+    // The first step is the prior: nothing is resampled, moved or read.
+    let stays = driftless_core::Filter { resample_below: 0.0, ..filter.clone() };
     for t in 0..case.steps() {
-        if t == 0 {
-            outcome.ancestors.push((0..count as u32).collect());
-            (outcome.log_evidence, outcome.collapsed) = (vec![0.0], vec![false]);
-        } else {
-            let noise = case.noise(t);
-            let normals = (0..3).flat_map(|k| noise.iter().map(move |z| z[k])).collect();
-            let mut draws = Replay { uniforms: [case.draws.steps[t].uniforms[0]].into(), normals };
-            let (mut motion, mut sensor) =
-                (odometry.by(Some(case.actions[t])), Measured { case, cues: &cues, t });
-            let report = filter.step(&mut state, &mut motion, &mut sensor, &mut draws, &mut workspace);
-            outcome.ancestors.push(workspace.ancestors.clone());
-            outcome.log_evidence.push(report.log_evidence);
-            outcome.collapsed.push(report.collapsed);
-        }
-        let particles = &state.belief.particles;
-        outcome.poses.push(triples(&(0..count).flat_map(|i| particles.state(i)).collect::<Vec<_>>()));
-        outcome.weights.push(state.belief.weights.linear().to_vec());
+        let noise = case.noise(t);
+        let normals = (0..3).flat_map(|k| noise.iter().map(move |z| z[k])).collect();
+        let mut draws = Replay { uniforms: [case.draws.steps[t].uniforms[0]].into(), normals };
+        let (mut driven, mut sensor) =
+            (odometry.by(Some(case.actions[t])), Measured { case, cues: &cues, t });
+        let (filter, motion): (_, &mut dyn driftless_core::Motion) =
+            if t == 0 { (&stays, &mut Still) } else { (&filter, &mut driven) };
+        let report = filter.step(&mut state, motion, &mut sensor, &mut draws, &mut workspace);
+        trace.push(&state, &workspace, &report);
+        log_evidence.push(report.log_evidence);
     }
-    outcome
+    Outcome::of(&trace, count, log_evidence)
 }
 
 /// The kernels' scan.
@@ -182,17 +200,12 @@ fn fused(case: &Case) -> Outcome {
     let lesson = Lesson { images: &case.images, masks: None, sequence };
     let trace = nets.follow(Cpu::best(), &path, &[lesson]).remove(0);
     let count = case.first.len();
-    let mut outcome = Outcome { collapsed: trace.collapsed.clone(), ..Outcome::default() };
-    for t in 0..case.steps() {
-        let own = t * count..(t + 1) * count;
-        outcome.poses.push(own.clone().map(|i| [0, 1, 2].map(|k| trace.poses[k][i])).collect());
-        outcome.weights.push(trace.weights[own.clone()].to_vec());
-        outcome.ancestors.push(trace.ancestors[own.clone()].to_vec());
-        let likelihood: f64 = trace.log_likelihoods[own].iter().map(|&log| f64::from(log).exp()).sum();
+    let log_evidence = trace.log_likelihoods.chunks(count).enumerate().map(|(t, logs)| {
+        let likelihood: f64 = logs.iter().map(|&log| f64::from(log).exp()).sum();
         let evidence = if trace.collapsed[t] { IMPOSSIBLE } else { (likelihood / count as f64).ln() };
-        outcome.log_evidence.push(if t == 0 { 0.0 } else { evidence });
-    }
-    outcome
+        if t == 0 { 0.0 } else { evidence }
+    });
+    Outcome::of(&trace, count, log_evidence.collect())
 }
 
 /// Sums and cosines of 32 bits in another order, over a dozen layers and some steps.

@@ -19,6 +19,7 @@ mod range_scan;
 mod recorder;
 mod registry;
 pub mod sdpf;
+mod trace_loss;
 mod tracking;
 mod updates;
 

@@ -1,4 +1,4 @@
-//! A filter's way through a sequence, and back again once somebody has said what gradients at its likelihoods.
+//! A filter's way through a sequence, and back again once a loss has said its gradients at the likelihoods.
 //!
 //! By stretches of steps, for an objective may know all derivatives by a stretch at its end, or only at the end of the
 //! whole sequence. The layers of a short stretch are remembered; those of a long one would not stay in the caches, and
@@ -8,23 +8,30 @@ use super::step::Step;
 use super::{Belief, Motion, PoseNet, Sequence};
 use crate::Cpu;
 use crate::mlp::MlpGradient;
+use driftless_core::{FilterState, Reading, StepReport, Workspace};
 use std::ops::Range;
 
 /// Results of layers that are remembered, at most: 4 MB, about what a core has of the last cache.
 const REMEMBERED: usize = 1 << 20;
 
-/// What became of N particles in T steps; numbers of a step side by side.
+/// What became of N particles in T steps of a filter, this scan or the core's; numbers of a step side by side.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// Positions, headings, and cosines and sines of these.
-    pub poses: [Vec<f32>; 5],
+    /// Positions and headings.
+    pub poses: [Vec<f32>; 3],
+    /// Cosines and sines of headings, where the scan needs them again.
+    turned: [Vec<f32>; 2],
     /// Which particle of the step before each one descends from.
     pub ancestors: Vec<u32>,
-    /// log l.
+    /// log l; 0 where there was no reading.
     pub log_likelihoods: Vec<f32>,
-    /// l / Σ l, or 1 / N where nothing was weighed.
+    /// Normalised weights after what was seen.
     pub weights: Vec<f32>,
-    /// Whether no particle could explain what was seen, of each step; weights are equal there.
+    /// Whether particles were resampled before a step, or are those of the step before.
+    pub resampled: Vec<bool>,
+    /// Whether a step's log l made its weights: not where there was no reading, nor where it collapsed.
+    pub weighed: Vec<bool>,
+    /// Whether no particle could explain what was seen; weights are those before it.
     pub collapsed: Vec<bool>,
 }
 
@@ -47,21 +54,54 @@ pub enum First {
 }
 
 impl Trace {
+    /// Steps so far.
+    pub fn len(&self) -> usize {
+        self.collapsed.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.collapsed.is_empty()
+    }
+
+    /// Writes down a step of the core's filter, after those there are.
+    ///
+    /// # Panics
+    /// If particles were injected: those have no ancestors.
+    pub fn push(&mut self, state: &FilterState, workspace: &Workspace, report: &StepReport) {
+        assert_eq!(report.injected, 0, "every particle of a trace has an ancestor");
+        let (belief, is_read) = (&state.belief, report.reading == Reading::Present);
+        let columns = belief.particles.columns();
+        self.poses.iter_mut().zip(columns).for_each(|(all, column)| all.extend_from_slice(column));
+        self.ancestors.extend_from_slice(&workspace.ancestors);
+        let read = |&log: &f32| if is_read { log } else { 0.0 };
+        self.log_likelihoods.extend(workspace.log_likelihoods.iter().map(read));
+        self.weights.extend_from_slice(belief.weights.linear());
+        self.resampled.push(report.resampled);
+        self.weighed.push(is_read && !report.collapsed);
+        self.collapsed.push(report.collapsed);
+    }
+
     fn clear(&mut self) {
-        self.poses.iter_mut().for_each(Vec::clear);
+        self.poses.iter_mut().chain(&mut self.turned).for_each(Vec::clear);
         self.ancestors.clear();
         self.log_likelihoods.clear();
         self.weights.clear();
-        self.collapsed.clear();
+        let steps = [&mut self.resampled, &mut self.weighed, &mut self.collapsed];
+        steps.into_iter().for_each(Vec::clear);
     }
 
-    fn note(&mut self, belief: &Belief, step: &Step, collapsed: bool) {
-        self.collapsed.push(collapsed);
+    /// Writes down a step of the scan, whose first may stay.
+    fn note(&mut self, belief: &Belief, step: &Step, stays: bool, collapsed: bool) {
+        let all = self.poses.iter_mut().chain(&mut self.turned);
         let columns = belief.poses.iter().chain(&belief.turned);
-        self.poses.iter_mut().zip(columns).for_each(|(all, column)| all.extend_from_slice(column));
+        all.zip(columns).for_each(|(all, column)| all.extend_from_slice(column));
         self.ancestors.extend_from_slice(&belief.ancestors);
         self.log_likelihoods.extend(step.likelihoods().iter().map(|l| l.ln()));
         self.weights.extend_from_slice(&belief.weights);
+        self.resampled.push(!stays);
+        self.weighed.push(!stays && !collapsed);
+        self.collapsed.push(collapsed);
     }
 }
 
@@ -114,7 +154,7 @@ impl PoseNet {
             }
             step.weigh(self, cpu, belief, &sequence.seen[t * width..][..width]);
             let collapsed = !stays && belief.reweight(step.likelihoods());
-            trace.note(belief, step, collapsed);
+            trace.note(belief, step, stays, collapsed);
         }
     }
 
@@ -133,9 +173,11 @@ impl PoseNet {
         let TraceMemory { belief, steps: workspace, remembered } = memory;
         let (width, count) = (self.layers.width(), belief.weights.len());
         assert_eq!(log_gradients.len(), steps.len() * count, "a derivative for each log l");
-        let standing = |t: usize| std::array::from_fn(|k| &trace.poses[k][t * count..][..count]);
+        let ([x, y, heading], [cosines, sines]) = (&trace.poses, &trace.turned);
+        let columns = [x, y, heading, cosines, sines];
+        let standing = |t: usize| columns.map(|column| &column[t * count..][..count]);
         for (t, log_gradients) in steps.clone().zip(log_gradients.chunks_exact(count)) {
-            // Steps at which nothing gradients train nothing.
+            // Steps without gradients train nothing.
             if log_gradients.iter().all(|&pull| pull == 0.0) {
                 continue;
             }

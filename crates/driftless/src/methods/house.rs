@@ -1,21 +1,21 @@
 //! Robots in houses never seen before: PF-net's filter, trained by known poses alone or with the paper's
 //! pseudo-likelihood too.
 //!
-//! The network is Karkus, Hsu & Lee's, on kernels by hand; the filter is theirs, with the paper's noise. Beliefs are
-//! carried from block to block, gradients end there (truncated back-propagation), and every block is an update.
+//! The network is Karkus, Hsu & Lee's, on kernels by hand; the filter is the core's step with the paper's noise, in
+//! training as in use. Beliefs are carried from block to block, gradients end there (truncated back-propagation), and
+//! every block is an update.
 
-mod excerpt;
-mod filter;
+pub(super) mod filter;
 mod network;
 mod objective;
-mod particles;
+pub(super) mod particles;
 mod recurrent;
 mod training;
 #[cfg(test)]
 mod twin;
 mod unlearned;
 mod updates;
-mod walk;
+pub(super) mod walk;
 
 use super::recorder::Recorder;
 use super::updates::{Figures, Tally, epoch_seed, update_seed};
@@ -49,10 +49,6 @@ const PREFIX: &str = "optimiser.";
 /// How PF-net's filter is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Training {
-    /// Near known poses, by the density at labels that odometry carries on: the method `driftless`.
-    Driftless,
-    /// The same at the labelled steps alone: `driftless-supervised`.
-    DriftlessSupervised,
     /// Along whole walks, by the squared error of the mean and the pseudo-likelihood: `sdpf`.
     Sdpf,
     /// Along whole walks, by the squared error alone, particles moved without noise: `pfnet`.
@@ -102,11 +98,6 @@ impl PfnetFilter {
     fn settings(&self) -> &HouseSettings {
         &self.experiment.house
     }
-
-    /// Whether blocks begin near known poses; otherwise beliefs are carried along whole walks.
-    fn is_near_labels(&self) -> bool {
-        matches!(self.training, Training::Driftless | Training::DriftlessSupervised)
-    }
 }
 
 fn fresh(settings: &HouseSettings) -> Optimiser {
@@ -123,11 +114,7 @@ impl Method for PfnetFilter {
             let lessons = lessons.lessons(batch, epoch)?;
             let walks = lessons.par_iter().map(|lesson| Walk::new(lesson, self.settings()));
             let (walks, seed) = (walks.collect::<Result<Vec<_>>>()?, update_seed(seed, number));
-            if self.is_near_labels() {
-                self.train_near_labels(&walks, seed, &mut tally)?;
-            } else {
-                self.train_along(&walks, seed, &mut tally)?;
-            }
+            self.train_along(&walks, seed, &mut tally)?;
         }
         Ok(tally.report())
     }
@@ -172,13 +159,13 @@ impl Method for PfnetFilter {
 }
 
 /// An optimiser's state as a part of a method's memory.
-fn optimiser_memory(optimiser: &Optimiser) -> Vec<Named> {
+pub(super) fn optimiser_memory(optimiser: &Optimiser) -> Vec<Named> {
     let state = optimiser.state().into_iter();
     state.map(|part| Named { name: format!("{PREFIX}{}", part.name), ..part }).collect()
 }
 
 /// The optimiser's part of a method's memory.
-fn optimiser_state(memory: Option<&[Named]>) -> Vec<Named> {
+pub(super) fn optimiser_state(memory: Option<&[Named]>) -> Vec<Named> {
     let part = |part: &Named| {
         part.name.strip_prefix(PREFIX).map(|name| Named { name: name.to_owned(), ..part.clone() })
     };
@@ -186,7 +173,7 @@ fn optimiser_state(memory: Option<&[Named]>) -> Vec<Named> {
 }
 
 /// The batches of an epoch: all trajectories once, in a new order; what does not fill a batch is left out.
-fn batches(seed: u64, lessons: usize, batch: usize) -> Result<Vec<Vec<usize>>> {
+pub(super) fn batches(seed: u64, lessons: usize, batch: usize) -> Result<Vec<Vec<usize>>> {
     if lessons == 0 {
         return Err(Error::setting("trajectories", "must be at least 1: there is nothing to learn from"));
     }

@@ -43,8 +43,7 @@ pub struct Registered {
 #[rustfmt::skip]
 pub const METHODS: &[Registered] = &[
     Registered { id: "driftless", label: "Driftless (label-anchored EM)", learns: FromAllSteps, builds: &[
-        (Maze, |e, s| Ok(Box::new(AnchoredEm::new(e, s, Supervision::BetweenLabels)?)))] },
-    Registered { id: "driftless", label: "Driftless (label-anchored EM, range scan)", learns: FromAllSteps, builds: &[
+        (Maze, |e, s| Ok(Box::new(AnchoredEm::new(e, s, Supervision::BetweenLabels)?))),
         (House, |e, s| Ok(Box::new(RangeScan::new(e, s, Supervision::BetweenLabels)?)))] },
     Registered { id: "driftless-supervised", label: "Driftless, labels only", learns: FromLabels, builds: &[
         (Maze, |e, s| Ok(Box::new(AnchoredEm::new(e, s, Supervision::LabelsAlone)?))),

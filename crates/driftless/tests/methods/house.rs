@@ -54,7 +54,7 @@ const TRACKING: Tracking = Tracking { particles: 40, seed: 3, detail: Detail::De
 /// Two epochs at once are two epochs with a stop in between, to the last bit; and something is learned.
 #[test]
 fn taken_up_exactly() {
-    for method in ["driftless", "sdpf", "pfnet", "lstm"] {
+    for method in ["sdpf", "pfnet", "lstm"] {
         let experiment = experiment(method);
         let (mut whole, mut half, mut other) = (built(&experiment), built(&experiment), built(&experiment));
         let lessons = set(SeenImages::Rgb, 0.5);
@@ -147,7 +147,7 @@ fn switches_of_the_pseudo_likelihood() {
 /// Every loss and every estimate is a number, and the same seed gives the same track.
 #[test]
 fn reports_and_tracks_are_finite() {
-    for method in ["driftless", "driftless-supervised", "pfnet", "lstm"] {
+    for method in ["sdpf", "pfnet", "lstm"] {
         let experiment = experiment(method);
         let mut filter = built(&experiment);
         let report = filter.train(1, &set(SeenImages::Rgb, 0.5)).unwrap();
@@ -200,7 +200,7 @@ fn classical_localisation_beats_odometry() {
 
 #[test]
 fn what_is_missing_is_said() {
-    let experiment = experiment("driftless-supervised");
+    let experiment = experiment("pfnet");
     let filter = built(&experiment);
     let [first, ..] = &episodes(SeenImages::Rgb)[..] else { panic!("there are episodes") };
     let problem = |episode: Trajectory| filter.track(&[episode], TRACKING).unwrap_err().to_string();
@@ -232,7 +232,7 @@ fn settings_of_houses() {
 #[test]
 fn weights_to_begin_with() {
     let path = std::env::temp_dir().join(format!("driftless-begin-{}.safetensors", std::process::id()));
-    let mut experiment = experiment("driftless-supervised");
+    let mut experiment = experiment("pfnet");
     let other = built(&Experiment { seed: 9, ..experiment.clone() }).parameters();
     assert!(built(&experiment).parameters() != other);
     driftless::weights::write(&path, driftless::weights::pfnet_checkpoint::KIND, &other).unwrap();

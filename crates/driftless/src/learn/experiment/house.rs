@@ -263,16 +263,7 @@ impl HouseSettings {
 
     /// Standard deviations of a particle's motion in pixels and radians.
     pub fn noise(&self) -> [f64; 3] {
-        spread(self.noise_metres, self.noise_degrees)
+        let pixels = self.noise_metres / driftless_world::files::pfnet::METRES_PER_PIXEL;
+        [pixels, pixels, self.noise_degrees.to_radians()]
     }
-
-    /// Standard deviations of the first pose in pixels and radians.
-    pub fn start_spread(&self) -> [f64; 3] {
-        spread(self.start_metres, self.start_degrees)
-    }
-}
-
-fn spread(metres: f64, degrees: f64) -> [f64; 3] {
-    let pixels = metres / driftless_world::files::pfnet::METRES_PER_PIXEL;
-    [pixels, pixels, degrees.to_radians()]
 }

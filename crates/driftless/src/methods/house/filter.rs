@@ -2,7 +2,7 @@
 
 use super::network::Network;
 use super::particles::{State, first};
-use super::training::{Pool, look};
+use super::training::Pool;
 use super::walk::{PIXELS_PER_UNIT, Walk};
 use crate::error::Result;
 use crate::learn::HouseSettings;
@@ -38,14 +38,12 @@ impl Sensor for PfnetSensor<'_> {
             return Reading::Missing;
         }
         net.see(cpu, image, 1, false, &mut self.seen);
-        let state = |i: usize| -> State { [0, 1, 2].map(|k| f64::from(particles.column(k)[i])) };
         let (seen, settings, walk) = (&self.seen, self.settings, self.walk);
         log.par_chunks_mut(TOGETHER).enumerate().for_each(|(part, log)| {
-            let poses: Vec<State> = (0..log.len()).map(|i| state(part * TOGETHER + i)).collect();
-            let mut views = vec![0.0; poses.len() * net.view()];
-            look(walk, settings, &poses, &mut views);
+            let mut views = vec![0.0; log.len() * net.view()];
+            look(walk, settings, (particles, part * TOGETHER), net.view(), &mut views);
             pool.with(|memory| {
-                net.see_again(poses.len(), seen, memory);
+                net.see_again(log.len(), seen, memory);
                 net.weigh(cpu, 0, &views, memory, log);
             });
         });
@@ -53,8 +51,58 @@ impl Sensor for PfnetSensor<'_> {
     }
 }
 
+/// The network in training: it has seen all images of a block, and remembers what the way back needs.
+pub(super) struct BlockSensor<'a> {
+    network: &'a Network,
+    settings: &'a HouseSettings,
+    walk: &'a Walk,
+    memory: &'a mut PfnetMemory,
+    views: Vec<f32>,
+    /// The step of the block that particles are at.
+    pub(super) step: usize,
+}
+
+impl<'a> BlockSensor<'a> {
+    /// Sees so many images from a step on, for so many particles.
+    pub(super) fn new(
+        network: &'a Network,
+        settings: &'a HouseSettings,
+        walk: &'a Walk,
+        (from, steps, count): (usize, usize, usize),
+        memory: &'a mut PfnetMemory,
+    ) -> Self {
+        let net = network.net();
+        let images = &walk.images[from * net.pixels()..(from + steps) * net.pixels()];
+        net.see(Cpu::best(), images, count, true, memory);
+        Self { network, settings, walk, memory, views: vec![0.0; count * net.view()], step: 0 }
+    }
+}
+
+impl Sensor for BlockSensor<'_> {
+    fn log_likelihoods(&mut self, particles: &Particles, log: &mut [f32]) -> Reading {
+        let net = self.network.net();
+        look(self.walk, self.settings, (particles, 0), net.view(), &mut self.views);
+        net.weigh(Cpu::best(), self.step, &self.views, self.memory, log);
+        Reading::Present
+    }
+}
+
+/// The map as particles see it, from a first one on, in views of this size.
+fn look(
+    walk: &Walk,
+    settings: &HouseSettings,
+    (particles, first): (&Particles, usize),
+    size: usize,
+    views: &mut [f32],
+) {
+    let floor = walk.floor();
+    for (i, view) in views.chunks_exact_mut(size).enumerate() {
+        floor.view(settings.geometry(), [0, 1, 2].map(|k| particles.column(k)[first + i]), view);
+    }
+}
+
 /// Odometry with these standard deviations in pixels and radians, in PF-net's order.
-pub(super) fn odometry(noise: State) -> Odometry {
+pub(in crate::methods) fn odometry(noise: State) -> Odometry {
     Odometry {
         frame: Frame::Robot,
         rest: [noise[0] as f32, noise[2] as f32],
@@ -66,7 +114,7 @@ pub(super) fn odometry(noise: State) -> Odometry {
 }
 
 /// Particles of equal weight.
-pub(super) fn started(poses: &[State]) -> FilterState {
+pub(in crate::methods) fn started(poses: &[State]) -> FilterState {
     let states = poses.iter().map(|pose| pose.map(|x| x as f32));
     FilterState::new(Belief::new(Particles::from_states(Space::SE2, states)))
 }
@@ -98,7 +146,7 @@ pub(super) fn follow(
 }
 
 /// The same belief in the experiment's units.
-pub(super) fn in_units(belief: &Belief) -> Belief {
+pub(in crate::methods) fn in_units(belief: &Belief) -> Belief {
     let mut scaled = belief.clone();
     for column in &mut scaled.particles.columns_mut()[..2] {
         for x in column {

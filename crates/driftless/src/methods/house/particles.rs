@@ -1,8 +1,10 @@
 //! Particles in a house: where they start, and how they move.
 
 use crate::error::{Error, Result};
+use driftless_core::motion::{Noise, Odometry};
+use driftless_core::{Draws, Motion, Particles};
 use driftless_world::files::pfnet::HouseMaps;
-use driftless_world::pose::{Frame, Pose, wrap};
+use driftless_world::pose::wrap;
 use driftless_world::random::Random;
 use driftless_world::trajectory::Start;
 use std::f64::consts::{PI, TAU};
@@ -11,7 +13,12 @@ use std::f64::consts::{PI, TAU};
 pub(in crate::methods) type State = [f64; 3];
 
 /// So many particles, as far as is known where the robot is.
-pub(in crate::methods) fn first(start: Start, maps: &HouseMaps, count: usize, random: &mut Random) -> Result<Vec<State>> {
+pub(in crate::methods) fn first(
+    start: Start,
+    maps: &HouseMaps,
+    count: usize,
+    random: &mut Random,
+) -> Result<Vec<State>> {
     let inside: Vec<usize> = match start {
         Start::About { pose, spread } => {
             let mut around = |k: usize| f64::from(pose[k]) + f64::from(spread[k]) * random.normal();
@@ -59,14 +66,61 @@ pub(super) fn log_uniform(start: Start, maps: &HouseMaps) -> f64 {
     -(TAU * pixels as f64).ln()
 }
 
-/// Moves a particle by odometry in its own frame. PF-net's order: the heading's noise comes before the motion, that
-/// of the position after it. Returns the log density of the noise, up to a constant.
-pub(super) fn drive(state: &mut State, action: State, noise: State, random: &mut Random) -> f64 {
-    let [x, y, heading] = [0; 3].map(|_| random.normal());
-    let turned = Pose::new(state[0], state[1], state[2] + noise[2] * heading);
-    let moved = turned.moved(action, Frame::Robot);
-    *state = [moved.x + noise[0] * x, moved.y + noise[1] * y, moved.heading];
-    let drawn = [(noise[0], x), (noise[1], y), (noise[2], heading)];
-    // A noise of 0 is certain, and says nothing.
-    drawn.iter().filter(|(std, _)| *std > 0.0).map(|(std, z)| -0.5 * z * z - std.ln() - 0.5 * TAU.ln()).sum()
+/// Odometry that notes how likely the noise was that it drew; no motion at all into a first step.
+pub(super) struct Noted<'a> {
+    odometry: &'a Odometry,
+    action: Option<State>,
+    /// The log density of each particle's noise; 0 where there was none.
+    pub(super) law: Vec<f64>,
+}
+
+impl<'a> Noted<'a> {
+    pub(super) fn new(odometry: &'a Odometry, action: Option<State>) -> Self {
+        Self { odometry, action, law: Vec::new() }
+    }
+}
+
+impl Motion for Noted<'_> {
+    fn propagate(&mut self, particles: &mut Particles, draws: &mut dyn Draws, noise: &mut Noise) -> bool {
+        self.law.resize(particles.len(), 0.0);
+        let Some(action) = self.action.map(|action| action.map(|x| x as f32)) else { return true };
+        let told = self.odometry.by(Some(action)).propagate(particles, draws, noise);
+        let [position, heading] = self.odometry.deviations(told.then_some(action)).map(f64::from);
+        for (column, std) in noise.columns().iter().zip([position, position, heading]) {
+            // A noise of 0 is certain, and says nothing.
+            if std > 0.0 {
+                let peak = -std.ln() - 0.5 * TAU.ln();
+                self.law
+                    .iter_mut()
+                    .zip(column)
+                    .for_each(|(law, &z)| *law += peak - 0.5 * f64::from(z).powi(2));
+            }
+        }
+        told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::filter::odometry;
+    use super::*;
+    use driftless_core::{Replay, Space};
+
+    /// Two particles; the noise of headings is certain.
+    #[test]
+    fn the_density_of_noise() {
+        let (odometry, normals) = (odometry([2.0, 2.0, 0.0]), [0.5_f32, 1.0, -1.0, 0.0, 3.0, 3.0]);
+        let mut particles = Particles::from_states(Space::SE2, [[0.0_f32; 3]; 2]);
+        let mut draws = Replay { normals: normals.to_vec().into(), ..Replay::default() };
+        let mut motion = Noted::new(&odometry, Some([10.0, 0.0, 0.1]));
+        assert!(motion.propagate(&mut particles, &mut draws, &mut Noise::default()));
+        assert_eq!((particles.column(0), particles.column(1)), (&[11.0, 12.0][..], &[-2.0, 0.0][..]));
+        let peak = -2.0 * 2.0_f64.ln() - TAU.ln();
+        assert!(
+            (motion.law[0] - (peak - 0.625)).abs() < 1e-12 && (motion.law[1] - (peak - 0.5)).abs() < 1e-12
+        );
+        let mut first = Noted::new(&odometry, None);
+        first.propagate(&mut particles, &mut draws, &mut Noise::default());
+        assert_eq!((first.law, particles.column(0)), (vec![0.0; 2], &[11.0, 12.0][..]));
+    }
 }

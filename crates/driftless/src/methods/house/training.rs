@@ -1,42 +1,58 @@
 //! A batch of episodes, block after block: what PF-net's filter believes is carried on, gradients are not.
 
-use super::excerpt::{Excerpt, Mark};
+use super::filter::{BlockSensor, odometry, started};
 use super::network::Network;
-use super::objective::{Block, Terms};
-use super::particles::{State, drive, first, log_prior};
+use super::objective::{Followed, Sums, Terms};
+use super::particles::{Noted, State, first, log_prior};
 use super::walk::Walk;
 use crate::error::Result;
 use crate::learn::{HouseBlockStart, HouseSettings};
+use crate::methods::trace_loss;
+use driftless_core::{Filter, FilterState, Particles, Space, Stream, Workspace};
 use driftless_kernels::Cpu;
 use driftless_kernels::pfnet::{PfnetGradient, PfnetMemory};
 use driftless_world::random::Random;
-use driftless_world::trajectory::Start;
 use rayon::prelude::*;
 use std::sync::Mutex;
 
 /// Parts of a batch, at most, whose gradients are added in order.
 pub(super) const PARTS: usize = 8;
 
+/// A block of an episode.
+pub(super) struct Excerpt<'a> {
+    walk: &'a Walk,
+    /// Its first step.
+    from: usize,
+    /// Known poses of its steps.
+    labels: &'a [Option<State>],
+    /// How many particles at the end of the sequence descend from each one of its last step, where these decide.
+    pub(super) heirs: Option<Vec<f64>>,
+}
+
+impl<'a> Excerpt<'a> {
+    pub(super) fn new(walk: &'a Walk, from: usize, steps: usize) -> Self {
+        Self { walk, from, labels: &walk.labels[from..from + steps], heirs: None }
+    }
+
+    /// How many of its poses are known.
+    pub(super) fn known(&self) -> f64 {
+        self.labels.iter().flatten().count() as f64
+    }
+}
+
 /// A belief between two blocks.
 #[derive(Clone)]
 pub(super) struct Carried {
-    poses: Vec<State>,
-    log_weights: Vec<f64>,
-    random: Random,
+    state: FilterState,
+    draws: Stream,
 }
 
-/// What a block of a batch came to.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sums {
-    /// Squared errors at known poses, and how many.
-    pub(super) error: f64,
-    pub(super) known: f64,
-    /// What beliefs were evaluated by.
-    pub(super) evaluated: f64,
-    /// The pseudo-likelihoods.
-    pub(super) pseudo: f64,
-    /// Effective sample sizes in the end.
-    pub(super) effective: f64,
+impl Carried {
+    /// A belief before anything is seen.
+    pub(super) fn new(walk: &Walk, particles: usize, (seed, number): (u64, u64)) -> Result<Self> {
+        let poses = first(walk.start, &walk.maps, particles, &mut Random::stream(seed, number))?;
+        Ok(Self { state: started(&poses), draws: Stream::new(seed, number) })
+    }
 }
 
 /// Memories and gradients that threads take and give back: fresh pages would cost a tenth of an update.
@@ -66,44 +82,6 @@ impl Pool {
     /// Takes back a gradient that was used.
     pub(super) fn give_back(&self, gradient: PfnetGradient) {
         self.gradients.lock().expect("no thread panicked").push(gradient);
-    }
-}
-
-impl Carried {
-    /// A belief before anything is seen.
-    pub(super) fn new(start: Start, walk: &Walk, particles: usize, mut random: Random) -> Result<Self> {
-        let poses = first(start, &walk.maps, particles, &mut random)?;
-        Ok(Self { poses, log_weights: vec![-(particles as f64).ln(); particles], random })
-    }
-
-    /// Moves to a step of a block, and says how likely that was: by the motion, or by the law of a block's first state.
-    fn come(&mut self, walk: &Walk, settings: &HouseSettings, terms: Terms, at: (usize, usize)) -> Vec<f64> {
-        let (from, step) = at;
-        let (t, noise) = (from + step, settings.noise());
-        let mut law = vec![0.0; self.poses.len()];
-        let moves = step > 0 || (t > 0 && terms.goes_on);
-        if moves {
-            for (pose, law) in self.poses.iter_mut().zip(&mut law) {
-                *law = drive(pose, walk.actions[t], noise, &mut self.random);
-            }
-        }
-        if step > 0 {
-            return law;
-        }
-        match terms.switches.start {
-            HouseBlockStart::Carried if moves => {}
-            HouseBlockStart::Carried | HouseBlockStart::Flat => law.fill(walk.flat),
-            HouseBlockStart::Prior => {
-                law = self.poses.iter().map(|pose| log_prior(walk.start, walk.flat_start, *pose)).collect();
-            }
-        }
-        law
-    }
-
-    fn resample(&mut self, block: &mut Block, uniforms: &[f64]) {
-        if let Some(ancestors) = block.resample(uniforms) {
-            self.poses = ancestors.iter().map(|&parent| self.poses[parent]).collect();
-        }
     }
 }
 
@@ -138,16 +116,6 @@ pub(super) fn block(
     (sums, gradient)
 }
 
-impl Sums {
-    pub(super) fn add(&mut self, other: Self) {
-        self.error += other.error;
-        self.known += other.known;
-        self.evaluated += other.evaluated;
-        self.pseudo += other.pseudo;
-        self.effective += other.effective;
-    }
-}
-
 /// One block of one excerpt.
 fn one(
     network: &Network,
@@ -157,11 +125,12 @@ fn one(
     memory: &mut PfnetMemory,
     gradient: &mut PfnetGradient,
 ) -> Sums {
-    let block = follow(network, settings, terms, (excerpt, carried), memory);
-    network.net().backward(Cpu::best(), &block.log_gradients(), memory, gradient);
-    let (pseudo, effective) = (block.pseudo_likelihood(), block.effective_sample_size());
-    let Block { error, evaluated, known, .. } = block;
-    Sums { error, known, evaluated, pseudo, effective }
+    let followed = follow(network, settings, terms, (excerpt, carried), memory);
+    let mut log_gradients = vec![0.0; followed.law.len()];
+    let Excerpt { from, labels, heirs, .. } = excerpt;
+    let sums = terms.gradient((*from, &followed), labels, heirs.as_deref(), &mut log_gradients);
+    network.net().backward(Cpu::best(), &log_gradients, memory, gradient);
+    sums
 }
 
 /// The filter over one block, with all that the way back needs.
@@ -171,37 +140,47 @@ fn follow(
     terms: Terms,
     (excerpt, carried): (&Excerpt, &mut Carried),
     memory: &mut PfnetMemory,
-) -> Block {
-    let Excerpt { walk, from, marks, children } = excerpt;
-    let (net, cpu) = (network.net(), Cpu::best());
-    let (count, pixels) = (carried.poses.len(), net.pixels());
-    let images = &walk.images[from * pixels..(from + settings.block) * pixels];
-    net.see(cpu, images, count, true, memory);
-    let mut block = Block::new(terms, std::mem::take(&mut carried.log_weights), children.clone());
-    let (mut views, mut said) = (vec![0.0; count * net.view()], vec![0.0; count]);
-    for (step, mark) in marks.iter().enumerate() {
-        let law = carried.come(walk, settings, terms, (*from, step));
-        block.came(law.into_iter());
-        look(walk, settings, &carried.poses, &mut views);
-        net.weigh(cpu, step, &views, memory, &mut said);
-        let uniforms: Vec<f64> = (0..count).map(|_| carried.random.unit()).collect();
-        block.weigh(said.iter().map(|&x| f64::from(x)).collect());
-        if terms.resamples_first() {
-            carried.resample(&mut block, &uniforms);
-        }
-        if let Some(Mark { pose, weight }) = mark {
-            block.know(&carried.poses, *pose, *weight);
-        }
-        if !terms.resamples_first() {
-            carried.resample(&mut block, &uniforms);
-        }
+) -> Followed {
+    let (Excerpt { walk, from, labels, .. }, Carried { state, draws }) = (excerpt, carried);
+    let count = state.belief.particles.len();
+    let mut sensor = BlockSensor::new(network, settings, walk, (*from, labels.len(), count), memory);
+    let (odometry, filter) = (odometry(settings.noise()), terms.filter(count));
+    let never = Filter { resample_below: 0.0, ..filter.clone() };
+    let (mut followed, mut workspace) = (Followed::default(), Workspace::new(Space::SE2));
+    for t in *from..from + labels.len() {
+        sensor.step = t - from;
+        // The first particles are all alike, and have not moved.
+        let filter = if t == 0 { &never } else { &filter };
+        let mut motion = Noted::new(&odometry, (t > 0).then_some(walk.actions[t]));
+        let report = filter.step(state, &mut motion, &mut sensor, draws, &mut workspace);
+        followed.trace.push(state, &workspace, &report);
+        let particles = &state.belief.particles;
+        followed.law.extend(law(terms.switches.start, walk, (t, t - from), motion.law, particles));
     }
-    carried.log_weights = block.log_weights().to_vec();
-    block
+    followed
 }
 
-/// How many children each particle has at the end of the sequence, for the end of each of its blocks. Beliefs stay.
-pub(super) fn children(
+/// How likely the states of a block's step are: by the motion, or by the law of a block's first state.
+fn law(
+    start: HouseBlockStart,
+    walk: &Walk,
+    (t, step): (usize, usize),
+    moved: Vec<f64>,
+    particles: &Particles,
+) -> Vec<f64> {
+    match start {
+        _ if step > 0 => moved,
+        HouseBlockStart::Carried if t > 0 => moved,
+        HouseBlockStart::Carried | HouseBlockStart::Flat => vec![walk.flat; particles.len()],
+        HouseBlockStart::Prior => {
+            let state = |i: usize| [0, 1, 2].map(|k| f64::from(particles.column(k)[i]));
+            (0..particles.len()).map(|i| log_prior(walk.start, walk.flat_start, state(i))).collect()
+        }
+    }
+}
+
+/// How many particles at the end of the sequence descend from each one at the end of each block. Beliefs stay.
+pub(super) fn heirs(
     network: &Network,
     settings: &HouseSettings,
     blocks: &[(Vec<Excerpt>, Terms)],
@@ -209,62 +188,31 @@ pub(super) fn children(
     pool: &Pool,
 ) -> Vec<Vec<Vec<f64>>> {
     let of_row = |(row, carried): (usize, &Carried)| {
-        let mut carried = carried.clone();
-        let mut followed = Vec::new();
+        let (mut carried, mut ancestors) = (carried.clone(), Vec::new());
         pool.with(|memory| {
             for (excerpts, terms) in blocks {
-                followed.push(follow(network, settings, *terms, (&excerpts[row], &mut carried), memory));
+                let followed = follow(network, settings, *terms, (&excerpts[row], &mut carried), memory);
+                ancestors.extend(followed.trace.ancestors);
             }
         });
-        let mut children = vec![1.0; carried.poses.len()];
-        let mut all = Vec::new();
-        for (behind, block) in followed.iter().rev().enumerate() {
-            let [at_end, before] = block.children_before(children, behind > 0);
-            children = before;
-            all.push(at_end);
-        }
-        all.reverse();
-        all
+        trace_loss::heirs(&ancestors, carried.state.belief.particles.len(), settings.block)
     };
     carried.par_iter().enumerate().map(of_row).collect()
 }
 
-/// The map as all particles see it.
-pub(super) fn look(walk: &Walk, settings: &HouseSettings, poses: &[State], views: &mut [f32]) {
-    let (floor, size) = (walk.floor(), views.len() / poses.len());
-    for (pose, view) in poses.iter().zip(views.chunks_exact_mut(size)) {
-        floor.view(settings.geometry(), pose.map(|x| x as f32), view);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::objective::LabelLoss;
     use super::*;
-    use crate::learn::HousePseudoLikelihood;
+    use driftless_world::trajectory::Start;
     use std::f64::consts::TAU;
 
     /// log p of the states that two particles come to at a step of a block.
-    fn law(start: HouseBlockStart, at: (usize, usize)) -> Vec<f64> {
+    fn found(start: HouseBlockStart, at: (usize, usize)) -> Vec<f64> {
         let about = Start::About { pose: [1.0, 2.0, 0.0], spread: [2.0, 2.0, 0.5] };
         let mut walk = Walk::bare(vec![[0.0; 3]; 8], vec![None; 8]);
         (walk.start, walk.flat, walk.flat_start) = (about, -7.0, -9.0);
-        // Without noise a move is certain, and says 0.
-        let settings = HouseSettings { noise_metres: 0.0, noise_degrees: 0.0, ..HouseSettings::default() };
-        let terms = Terms {
-            label_loss: LabelLoss::SquaredError,
-            known: 0.0,
-            pseudo: 1.0,
-            switches: HousePseudoLikelihood { start, ..HousePseudoLikelihood::default() },
-            softness: 0.0,
-            threshold: 1.0,
-            goes_on: true,
-            is_first: at.0 == 0,
-            last: None,
-        };
-        let poses = vec![[1.0, 2.0, 0.0], [3.0, 2.0, TAU - 0.5]];
-        let mut carried = Carried { poses, log_weights: vec![0.5_f64.ln(); 2], random: Random::new(1) };
-        carried.come(&walk, &settings, terms, at)
+        let poses = [[1.0_f32, 2.0, 0.0], [3.0, 2.0, TAU as f32 - 0.5]];
+        law(start, &walk, at, vec![-5.0; 2], &Particles::from_states(Space::SE2, poses))
     }
 
     /// The paper has μ at the start of each block; with `carried` the transition stands there in all but the first.
@@ -274,14 +222,14 @@ mod tests {
         // The second particle is one standard deviation off in x and in its heading, across the seam.
         let prior = [density, density - 1.0];
         for from in [0, 4] {
-            assert_eq!(law(HouseBlockStart::Flat, (from, 0)), [-7.0; 2]);
-            let found = law(HouseBlockStart::Prior, (from, 0));
+            assert_eq!(found(HouseBlockStart::Flat, (from, 0)), [-7.0; 2]);
+            let found = found(HouseBlockStart::Prior, (from, 0));
             assert!(found.iter().zip(prior).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?} {prior:?}");
         }
-        assert_eq!(law(HouseBlockStart::Carried, (0, 0)), [-7.0; 2]);
-        assert_eq!(law(HouseBlockStart::Carried, (4, 0)), [0.0; 2]);
+        assert_eq!(found(HouseBlockStart::Carried, (0, 0)), [-7.0; 2]);
+        assert_eq!(found(HouseBlockStart::Carried, (4, 0)), [-5.0; 2]);
         for start in [HouseBlockStart::Flat, HouseBlockStart::Prior, HouseBlockStart::Carried] {
-            assert_eq!(law(start, (4, 1)), [0.0; 2], "inside of a block it is the motion");
+            assert_eq!(found(start, (4 + 1, 1)), [-5.0; 2], "inside of a block it is the motion");
         }
     }
 }

@@ -3,11 +3,15 @@
 //! `benches/side_by_side/house_torch.py` writes them, in 64 bits; a folder with its files is named by the environment
 //! variable `DRIFTLESS_PFNET_TWIN`. Without it the test says so and does nothing.
 
+use super::filter::started;
 use super::network::Network;
-use super::objective::{Block, LabelLoss, Terms};
+use super::objective::{Followed, Terms};
+use super::particles::State;
 use crate::learn::HousePseudoLikelihood;
 use crate::objective::Likelihoods;
 use crate::parameters::Named;
+use driftless_core::motion::Noise;
+use driftless_core::{Draws, Motion, Particles, Reading, Sensor, Space, Stream, Workspace};
 use driftless_kernels::Cpu;
 use driftless_kernels::pfnet::{FloorMap, Geometry, PfnetGradient, PfnetMemory, PfnetPlan};
 use driftless_world::files::npz::NpzFile;
@@ -72,71 +76,106 @@ impl Case<'_> {
         gradient.reset(network.net());
         let (mut memory, mut loss) = (PfnetMemory::default(), L2 * network.half_square());
         for row in 0..self.dump.shape("poses")[0] {
-            let block = self.block(network, row, &mut memory);
-            network.net().backward(Cpu::best(), &block.log_gradients(), &mut memory, &mut gradient);
-            loss += self.terms.known * block.evaluated - self.terms.pseudo * block.pseudo_likelihood();
+            let followed = self.follow(network, row, &mut memory);
+            let mut log_gradients = vec![0.0; followed.law.len()];
+            let sums = self.terms.gradient((0, &followed), &self.labels(row), None, &mut log_gradients);
+            network.net().backward(Cpu::best(), &log_gradients, &mut memory, &mut gradient);
+            loss += self.terms.known * sums.error - self.terms.pseudo * sums.pseudo;
         }
         let expected = self.dump.of("loss.total")[0];
         assert!((loss - expected).abs() < 1e-5 * expected, "loss {loss} {expected}");
         gradient
     }
 
-    /// One row of the batch.
-    fn block(&self, network: &Network, row: usize, memory: &mut PfnetMemory) -> Block {
+    /// The filter's steps on one row of the batch, with the twin's poses.
+    fn follow(&self, network: &Network, row: usize, memory: &mut PfnetMemory) -> Followed {
         let [_, steps, count, _] = self.dump.shape("poses")[..] else { panic!("four sizes") };
         let (images, outputs) = (self.inputs.singles("observations"), self.dump.of("outputs"));
         let pixels = steps * network.net().pixels();
         network.net().see(Cpu::best(), &images[row * pixels..(row + 1) * pixels], count, true, memory);
-        let mut block = Block::new(self.terms, vec![-(count as f64).ln(); count], None);
-        let states = self.inputs.of("states");
+        let (filter, mut draws) = (self.terms.filter(count), Stream::new(0, 0));
+        let (mut state, mut workspace) = (started(&vec![[0.0; 3]; count]), Workspace::new(Space::SE2));
+        let mut followed = Followed::default();
         for t in 0..steps {
             let first = (row * steps + t) * count;
-            let here = self.poses(first, count);
-            if t > 0 {
-                block.came(self.log_densities(first - count, count));
-            }
-            let views = self.views(row, &here);
-            if t == 0 {
-                let maps = self.dump.of("local_maps");
-                assert!(apart(&views, &maps[row * count * 784..(row + 1) * count * 784]) < 1e-3);
-            }
-            let mut said = vec![0.0; count];
-            network.net().weigh(Cpu::best(), t, &views, memory, &mut said);
-            assert!(apart(&said, &outputs[first..first + count]) < 1e-5, "outputs of {row} {t}");
-            block.weigh(said.iter().map(|&x| f64::from(x)).collect());
-            if self.all_labels || (row, t) == (0, 1) {
-                block.know(&here, std::array::from_fn(|k| states[3 * (row * steps + t) + k]), 1.0);
-            }
+            let mut motion = Placed(self.poses(first, count));
+            let law = if t > 0 { self.log_densities(first - count, count) } else { vec![0.0; count] };
+            followed.law.extend(law);
+            let mut sensor = TwinSensor { case: self, network, at: (row, t), memory: &mut *memory };
+            let report = filter.step(&mut state, &mut motion, &mut sensor, &mut draws, &mut workspace);
+            followed.trace.push(&state, &workspace, &report);
+            let said = &followed.trace.log_likelihoods[t * count..];
+            assert!(apart(said, &outputs[first..first + count]) < 1e-5, "outputs of {row} {t}");
         }
-        block
+        followed
     }
 
-    fn poses(&self, first: usize, count: usize) -> Vec<[f64; 3]> {
+    /// Known poses of a row.
+    fn labels(&self, row: usize) -> Vec<Option<State>> {
+        let (steps, states) = (self.dump.shape("poses")[1], self.inputs.of("states"));
+        let state = |t: usize| std::array::from_fn(|k| states[3 * (row * steps + t) + k]);
+        (0..steps).map(|t| (self.all_labels || (row, t) == (0, 1)).then(|| state(t))).collect()
+    }
+
+    fn poses(&self, first: usize, count: usize) -> Vec<State> {
         let poses = self.dump.of("poses");
         (first..first + count).map(|i| std::array::from_fn(|k| poses[3 * i + k])).collect()
     }
 
     /// Of the noise that moved particles.
-    fn log_densities(&self, first: usize, count: usize) -> std::vec::IntoIter<f64> {
+    fn log_densities(&self, first: usize, count: usize) -> Vec<f64> {
         let (noise, deviations) = (self.inputs.of("noise"), self.dump.of("motion_std"));
         let deviations = [deviations[0], deviations[0], deviations[1]];
         let log_density = |i: usize| {
             let terms = noise[3 * i..3 * i + 3].iter().zip(deviations);
             terms.map(|(z, std)| -0.5 * z * z - std.ln() - 0.5 * TAU.ln()).sum::<f64>()
         };
-        (first..first + count).map(log_density).collect::<Vec<_>>().into_iter()
+        (first..first + count).map(log_density).collect()
     }
 
-    fn views(&self, row: usize, poses: &[[f64; 3]]) -> Vec<f32> {
+    fn views(&self, row: usize, particles: &Particles) -> Vec<f32> {
         let map = self.inputs.singles("map");
         let [_, height, width, _] = self.inputs.shape("map")[..] else { panic!("four sizes") };
         let numbers = &map[row * width * height..(row + 1) * width * height];
         let floor = FloorMap { numbers, width, height, channels: 1 };
-        let mut views = vec![0.0; poses.len() * 784];
-        for (pose, view) in poses.iter().zip(views.chunks_mut(784)) {
-            floor.view(self.geometry, pose.map(|x| x as f32), view);
+        let mut views = vec![0.0; particles.len() * 784];
+        for (i, view) in views.chunks_mut(784).enumerate() {
+            floor.view(self.geometry, [0, 1, 2].map(|k| particles.column(k)[i]), view);
         }
         views
+    }
+}
+
+/// Particles go where the twin had them.
+struct Placed(Vec<State>);
+
+impl Motion for Placed {
+    fn propagate(&mut self, particles: &mut Particles, _: &mut dyn Draws, _: &mut Noise) -> bool {
+        for (k, column) in particles.columns_mut().iter_mut().enumerate() {
+            column.iter_mut().zip(&self.0).for_each(|(x, pose)| *x = pose[k] as f32);
+        }
+        true
+    }
+}
+
+/// The network on the twin's images and maps.
+struct TwinSensor<'a> {
+    case: &'a Case<'a>,
+    network: &'a Network,
+    at: (usize, usize),
+    memory: &'a mut PfnetMemory,
+}
+
+impl Sensor for TwinSensor<'_> {
+    fn log_likelihoods(&mut self, particles: &Particles, log: &mut [f32]) -> Reading {
+        let ((row, t), count) = (self.at, particles.len());
+        let views = self.case.views(row, particles);
+        if t == 0 {
+            let maps = self.case.dump.of("local_maps");
+            assert!(apart(&views, &maps[row * count * 784..(row + 1) * count * 784]) < 1e-3);
+        }
+        self.network.net().weigh(Cpu::best(), t, &views, self.memory, log);
+        Reading::Present
     }
 }
 
@@ -146,7 +185,6 @@ const L2: f64 = 4e-6;
 fn terms(known: f64, pseudo: f64, normalised: bool) -> Terms {
     let likelihoods = if normalised { Likelihoods::Normalised } else { Likelihoods::Literal };
     Terms {
-        label_loss: LabelLoss::SquaredError,
         known,
         pseudo,
         switches: HousePseudoLikelihood {
@@ -156,9 +194,7 @@ fn terms(known: f64, pseudo: f64, normalised: bool) -> Terms {
         },
         softness: 0.0,
         threshold: 1.0,
-        goes_on: false,
-        is_first: false,
-        last: None,
+        steps: usize::MAX,
     }
 }
 

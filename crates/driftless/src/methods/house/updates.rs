@@ -1,8 +1,7 @@
 //! How PF-net's filter is trained: which blocks make an update, and what counts in them.
 
-use super::excerpt::{self, Excerpt};
-use super::objective::{LabelLoss, Terms};
-use super::training::{self, Carried, Sums};
+use super::objective::{Sums, Terms};
+use super::training::{self, Carried, Excerpt};
 use super::walk::Walk;
 use super::{Figures, PfnetFilter, Tally, Training};
 use crate::error::Result;
@@ -10,35 +9,28 @@ use crate::learn::HouseSettings;
 use crate::objective::Genealogy;
 use crate::optimise::Report;
 use driftless_kernels::pfnet::PfnetGradient;
-use driftless_world::random::Random;
 
 impl PfnetFilter {
     /// What counts how much in blocks of a batch: the labelled loss is a mean over the poses that are known in them,
     /// |T₁|; λ₂ is 0 for all but SDPF.
-    fn terms(&self, excerpts: &[Excerpt]) -> Terms {
-        let (settings, near_labels) = (self.settings(), self.is_near_labels());
+    fn terms(&self, excerpts: &[Excerpt], steps: usize) -> Terms {
+        let settings = self.settings();
         let sdpf = self.training == Training::Sdpf;
-        let known: f64 = excerpts.iter().map(Excerpt::weight).sum();
-        let count = excerpts.len() as f64;
+        let known: f64 = excerpts.iter().map(Excerpt::known).sum();
         Terms {
-            label_loss: if near_labels { LabelLoss::Density } else { LabelLoss::SquaredError },
             known: if known > 0.0 { settings.known_weight / known } else { 0.0 },
-            pseudo: if sdpf { settings.pseudo_weight / count } else { 0.0 },
+            pseudo: if sdpf { settings.pseudo_weight / excerpts.len() as f64 } else { 0.0 },
             switches: settings.pseudo_likelihood,
             softness: settings.resampling.unwrap_or(if sdpf { 1.0 } else { 0.0 }),
             threshold: settings.resampling_threshold,
-            goes_on: !near_labels,
-            is_first: false,
-            last: None,
+            steps,
         }
     }
 
     /// All blocks of a batch one after the other, an update each, beliefs carried on: PF-net's way and the paper's.
     pub(super) fn train_along(&mut self, walks: &[Walk], seed: u64, tally: &mut Tally) -> Result<()> {
         let particles = self.experiment.particles;
-        let one = |(number, walk): (usize, &Walk)| {
-            Carried::new(walk.start, walk, particles, Random::stream(seed, number as u64))
-        };
+        let one = |(number, walk): (usize, &Walk)| Carried::new(walk, particles, (seed, number as u64));
         let mut carried = walks.iter().enumerate().map(one).collect::<Result<Vec<_>>>()?;
         let blocks = self.blocks_along(walks);
         if self.settings().pseudo_likelihood.genealogy == Genealogy::Final {
@@ -57,9 +49,8 @@ impl PfnetFilter {
     fn blocks_along<'a>(&self, walks: &'a [Walk]) -> Vec<(Vec<Excerpt<'a>>, Terms)> {
         let (block, steps) = (self.settings().block, self.steps(walks));
         let one = |from: usize| {
-            let excerpts: Vec<_> = walks.iter().map(|walk| Excerpt::of_labels(walk, from, block)).collect();
-            let last = (from + block == steps).then_some(block - 1);
-            let terms = Terms { is_first: from == 0, last, ..self.terms(&excerpts) };
+            let excerpts: Vec<_> = walks.iter().map(|walk| Excerpt::new(walk, from, block)).collect();
+            let terms = self.terms(&excerpts, steps);
             (excerpts, terms)
         };
         (0..steps).step_by(block).map(one).collect()
@@ -74,13 +65,13 @@ impl PfnetFilter {
         tally: &mut Tally,
     ) {
         let settings = &self.experiment.house;
-        let children = training::children(&self.network, &self.in_training, &blocks, carried, &self.pool);
-        let known: f64 = blocks.iter().flat_map(|(excerpts, _)| excerpts).map(Excerpt::weight).sum();
+        let heirs = training::heirs(&self.network, &self.in_training, &blocks, carried, &self.pool);
+        let known: f64 = blocks.iter().flat_map(|(excerpts, _)| excerpts).map(Excerpt::known).sum();
         let (count, number) = (carried.len(), blocks.len());
         let mut all: Option<(Sums, PfnetGradient, Terms)> = None;
         for (b, (excerpts, terms)) in blocks.iter_mut().enumerate() {
-            for (excerpt, children) in excerpts.iter_mut().zip(&children) {
-                excerpt.children = Some(children[b].clone());
+            for (excerpt, heirs) in excerpts.iter_mut().zip(&heirs) {
+                excerpt.heirs = Some(heirs[b].clone());
             }
             terms.known = if known > 0.0 { settings.known_weight / known } else { 0.0 };
             terms.pseudo /= number as f64;
@@ -99,35 +90,6 @@ impl PfnetFilter {
             let (figures, report) = self.update(sums, gradient, terms, count * number);
             tally.add(&figures, &report);
         }
-    }
-
-    /// As many blocks, each of them somewhere near a known pose.
-    pub(super) fn train_near_labels(&mut self, walks: &[Walk], seed: u64, tally: &mut Tally) -> Result<()> {
-        let block = self.settings().block;
-        let carry = self.training == Training::Driftless;
-        let error = excerpt::odometry_error(walks);
-        let bridges: Vec<_> = walks.iter().map(|walk| excerpt::bridge(walk, error)).collect();
-        for number in 0..self.steps(walks) / block {
-            let mut random = Random::stream(seed, number as u64);
-            let (mut excerpts, mut carried) = (Vec::new(), Vec::new());
-            for (walk, bridge) in walks.iter().zip(&bridges) {
-                let Some((excerpt, begin)) = excerpt::choose(walk, bridge, block, carry, &mut random) else {
-                    continue;
-                };
-                let start = excerpt::start(begin, self.settings(), &mut random);
-                let random = Random::new(random.bits());
-                carried.push(Carried::new(start, walk, self.experiment.particles, random)?);
-                excerpts.push(excerpt);
-            }
-            if excerpts.is_empty() {
-                continue;
-            }
-            let terms = self.terms(&excerpts);
-            let (sums, gradient) = self.block(&excerpts, &mut carried, terms);
-            let (figures, report) = self.update(sums, gradient, terms, excerpts.len());
-            tally.add(&figures, &report);
-        }
-        Ok(())
     }
 
     /// Steps to learn from, whole blocks of them.
@@ -149,8 +111,8 @@ impl PfnetFilter {
         count: usize,
     ) -> (Figures, Report) {
         let settings = &self.experiment.house;
-        let Sums { error, evaluated, known, pseudo, effective } = sums;
-        let loss = terms.known * evaluated - terms.pseudo * pseudo + settings.l2 * self.network.half_square();
+        let Sums { error, known, pseudo, effective } = sums;
+        let loss = terms.known * error - terms.pseudo * pseudo + settings.l2 * self.network.half_square();
         let gradients = self.network.gradients(&gradient, settings.l2);
         self.pool.give_back(gradient);
         let optimiser = &mut self.optimiser;
@@ -200,8 +162,8 @@ mod tests {
         };
         let filter = filter(&house(), Training::Sdpf);
         let known = |walks: &[Walk]| {
-            let excerpts: Vec<_> = walks.iter().map(|walk| Excerpt::of_labels(walk, 0, 4)).collect();
-            filter.terms(&excerpts).known
+            let excerpts: Vec<_> = walks.iter().map(|walk| Excerpt::new(walk, 0, 4)).collect();
+            filter.terms(&excerpts, 4).known
         };
         assert_eq!(known(&[walk(&[0, 3]), walk(&[1])]), 1.0 / 3.0);
         assert_eq!(known(&[walk(&[]), walk(&[])]), 0.0);
@@ -213,8 +175,7 @@ mod tests {
         let walks = [Walk::bare(vec![[0.0; 3]; 8], vec![None; 8])];
         let filter = filter(&house(), Training::Sdpf);
         let blocks = filter.blocks_along(&walks);
-        let told: Vec<_> = blocks.iter().map(|(_, terms)| (terms.is_first, terms.last)).collect();
-        assert_eq!(told, [(true, None), (false, Some(3))]);
+        assert_eq!(blocks.iter().map(|(_, terms)| terms.steps).collect::<Vec<_>>(), [8, 8]);
         let Terms { softness, threshold, .. } = blocks[0].1;
         assert_eq!((softness, threshold), (1.0, 0.5));
         let softness = |experiment: &Experiment, training| {

@@ -10,7 +10,7 @@ use driftless_world::trajectory::{Images, Labels, Observations, Pixels, Rows, St
 use std::sync::Arc;
 
 /// What the poses of an experiment are measured in: a hundredth of a metre.
-pub(super) const PIXELS_PER_UNIT: f64 = 0.01 / METRES_PER_PIXEL;
+pub(in crate::methods) const PIXELS_PER_UNIT: f64 = 0.01 / METRES_PER_PIXEL;
 
 /// The episode.
 pub(super) struct Walk {
