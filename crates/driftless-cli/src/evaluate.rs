@@ -36,6 +36,8 @@ pub struct Trial {
     pub seed: u64,
     /// Noise of the odometry, if not as in training.
     pub odometry_noise: Option<f64>,
+    /// What robots live through, if not what they did in training: settings of recordings.
+    pub settings: Vec<String>,
     /// How many episodes to keep with all particles.
     pub play: usize,
     /// The world, if the file does not tell.
@@ -58,6 +60,10 @@ pub fn run(wanted: &args::Evaluate) -> Result<()> {
     if let Some(noise) = wanted.odometry_noise.filter(|noise| !(0.0..=10.0).contains(noise)) {
         misused!("--odometry-noise {noise}: must be a share from 0 to 10");
     }
+    if let Some(setting) = wanted.settings.iter().find(|setting| !is_of_recordings(setting)) {
+        let all = OF_RECORDINGS.join(", ");
+        misused!("{setting}: is decided in training; an evaluation can set {all}");
+    }
     let trial = Trial {
         data: wanted.data.clone(),
         steps: wanted.reading.steps_per_episode,
@@ -65,6 +71,7 @@ pub fn run(wanted: &args::Evaluate) -> Result<()> {
         episodes: wanted.episodes.map(|count| count as usize),
         seed: wanted.seed,
         odometry_noise: wanted.odometry_noise,
+        settings: wanted.settings.clone(),
         play: usize::from(wanted.play),
         maze: wanted.maze.as_deref().map(open_maze).transpose()?,
     };
@@ -81,13 +88,31 @@ pub fn run(wanted: &args::Evaluate) -> Result<()> {
     ))
 }
 
+/// Settings of what robots live through, not of what was learned.
+const OF_RECORDINGS: [&str; 9] = [
+    "pixel_noise",
+    "house.start",
+    "house.start_metres",
+    "house.start_degrees",
+    "house.odometry_metres",
+    "house.odometry_degrees",
+    "house.depth_noise",
+    "house.depth_missing",
+    "house.depth_reach",
+];
+
+fn is_of_recordings(setting: &str) -> bool {
+    setting.split_once('=').is_some_and(|(key, _)| OF_RECORDINGS.contains(&key.trim()))
+}
+
 /// Tracks all episodes with the best weights of a run.
 pub fn track(run: &Path, trial: &Trial) -> Result<Evaluated> {
     let trained = Trained::open(run, &build)?;
+    let lived = trained.config.experiment.with(&trial.settings)?;
     let experiment = Experiment {
-        odometry_noise: trial.odometry_noise.unwrap_or(trained.config.experiment.odometry_noise),
-        particles: trial.particles.unwrap_or(trained.config.experiment.particles),
-        ..trained.config.experiment.clone()
+        odometry_noise: trial.odometry_noise.unwrap_or(lived.odometry_noise),
+        particles: trial.particles.unwrap_or(lived.particles),
+        ..lived
     };
     let recordings =
         Recordings::open(&trial.data, trial.steps, &experiment, trial.seed, Purpose::Evaluation)?;

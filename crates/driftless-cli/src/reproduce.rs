@@ -3,7 +3,7 @@
 mod plan;
 mod worlds;
 
-pub use plan::{Cell, Scope};
+pub use plan::{Cell, NOISY_HOUSES, Scope};
 pub use worlds::World;
 
 use crate::args::{Paper, Reproduce};
@@ -69,7 +69,7 @@ pub fn run(wanted: &Reproduce) -> Result<()> {
 
 fn names(wanted: &Reproduce) -> Vec<String> {
     if wanted.data.is_empty() && wanted.experiment == Paper::House {
-        return vec!["house".to_owned()];
+        return vec!["house".to_owned(), NOISY_HOUSES.to_owned()];
     }
     if wanted.data.is_empty() {
         let quick = if wanted.quick { &MAZES[..1] } else { &MAZES[..] };
@@ -80,7 +80,9 @@ fn names(wanted: &Reproduce) -> Vec<String> {
 
 fn worlds(wanted: &Reproduce, out: &Path) -> Result<Vec<World>> {
     if wanted.data.is_empty() && wanted.experiment == Paper::House {
-        return Ok(vec![World::houses(&out.join("data"), wanted.quick)?]);
+        let exact = World::houses(&out.join("data"), wanted.quick)?;
+        let noisy = World { name: NOISY_HOUSES.to_owned(), ..exact.clone() };
+        return Ok(vec![exact, noisy]);
     }
     if wanted.data.is_empty() {
         let make = |maze: &String| World::simulated(maze, &out.join("data"), TEST_EPISODES);
@@ -170,6 +172,7 @@ fn settle(cell: &Cell, world: &World, folder: &Path) -> Result<()> {
         episodes: None,
         seed: TEST_SEED,
         odometry_noise: None,
+        settings: Vec::new(),
         play: usize::from(cell.experiment.seed == 1),
         maze: None,
     };

@@ -78,6 +78,7 @@ pub struct Train {
 Examples:
   driftless evaluate runs/ours --data nav01_valid.npz
   driftless evaluate runs/ours --data nav01_valid.npz --particles 1000 --odometry-noise 0.2
+  driftless evaluate runs/house --data unseen.tfrecords --particles 3000 house.start=house
   driftless evaluate runs/ours --data other.npz --maze my.maze --json | python3 -m json.tool
 
 Writes evaluation.json, episodes.json and record.json into the run's folder, for `driftless report`.")]
@@ -85,6 +86,10 @@ pub struct Evaluate {
     /// The folder of a run
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
+
+    /// Settings of what robots live through, if not as in training: where they start, errors of odometry and depth
+    #[arg(value_name = "KEY=VALUE")]
+    pub settings: Vec<String>,
 
     /// Recordings to evaluate on, other than those learned from
     #[arg(long, value_name = "FILE")]

@@ -20,9 +20,15 @@ const SEEN: [&str; 4] = ["crop", "pixel_noise", "house.images", "house.maps"];
 pub fn of(run: &Path, config: &RunConfig, trial: &Trial) -> Result<Provenance> {
     let own = &config.experiment;
     let name = format!("{}-{}", own.world, own.method.id);
-    let (all, usual) = (settings(own)?, settings(&experiment(&name, &[])?)?);
-    let changed: Vec<String> = all.keys().filter(|key| all.get(*key) != usual.get(*key)).cloned().collect();
-    let commands = vec![training(&name, &changed, &all, config), evaluating(run, trial)];
+    let usual = settings(&experiment(&name, &[])?)?;
+    let differing = |all: &BTreeMap<String, Value>| -> Vec<String> {
+        all.keys().filter(|key| all.get(*key) != usual.get(*key)).cloned().collect()
+    };
+    let trained = settings(own)?;
+    let commands = vec![training(&name, &differing(&trained), &trained, config), evaluating(run, trial)];
+    // What the robots live through in the evaluation is what the figures are of.
+    let all = settings(&own.with(&trial.settings)?)?;
+    let changed = differing(&all);
     let mut settings: BTreeMap<String, Value> =
         all.into_iter().filter(|(key, _)| !NAMED.contains(&key.as_str())).collect();
     if own.method.id == BLIND {
@@ -102,6 +108,7 @@ fn evaluating(run: &Path, trial: &Trial) -> String {
     for (option, value) in options {
         text.extend(value.map(|value| format!(" {option} {value}")));
     }
+    text.extend(trial.settings.iter().map(|setting| format!(" {}", typed(Path::new(setting)))));
     text
 }
 
@@ -118,6 +125,7 @@ mod tests {
             data: "/home/me/test.npz".into(),
             steps: None,
             particles: Some(300),
+            settings: Vec::new(),
             episodes: None,
             seed: 4,
             odometry_noise: None,

@@ -42,7 +42,7 @@ impl World {
         let particles = Some(if quick { 300 } else { 1000 });
         let world = Self { name: "house".to_owned(), train: file("train"), test: file("test"), particles };
         std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot create", folder.display()))?;
-        let (training, test) = if quick { (520, 20) } else { (1040, 100) };
+        let (training, test) = if quick { (520, 40) } else { (1040, 100) };
         make_houses(&world.train, [training, training / 5, 25], HouseSplit::Train, TRAINING_SEED)?;
         make_houses(&world.test, [test, test, 100], HouseSplit::Test, TEST_SEED)?;
         Ok(world)

@@ -146,6 +146,22 @@ impl Experiment {
         Ok(experiment)
     }
 
+    /// The same with some settings replaced, each `key=value`.
+    ///
+    /// ```
+    /// # use driftless::learn::Experiment;
+    /// let noisy = Experiment::default().with(&["odometry_noise=0.2".into()])?;
+    /// assert_eq!((noisy.odometry_noise, noisy.epochs), (0.2, Experiment::default().epochs));
+    /// # Ok::<(), driftless::Error>(())
+    /// ```
+    pub fn with(&self, replaced: &[String]) -> Result<Self> {
+        if replaced.is_empty() {
+            return Ok(self.clone());
+        }
+        let text = toml::to_string(self).map_err(|error| Error::setting("experiment", error.to_string()))?;
+        Self::parse(&text, replaced)
+    }
+
     /// The line of the registry that its method has in its world, if it works there.
     pub fn registered(&self) -> Option<&'static Registered> {
         methods_in(self.world).find(|method| method.id == self.method.id)

@@ -72,14 +72,9 @@ pub struct RangeScan {
     workspaces: Workspaces,
 }
 
-fn knob(name: &str, default: f64) -> f64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 /// The first epochs learn from labels alone: a network that knows nothing could not say where paths are.
 fn warm_up(epochs: u64) -> u64 {
-    let rounds = epochs / ROUND;
-    ROUND * ((rounds as f64 * knob("RS_WARM", 0.25)) as u64).max(1)
+    ROUND * (epochs / ROUND / 4).max(1)
 }
 
 /// The noise of odometry that makes labels most probable.
@@ -139,9 +134,6 @@ impl Method for RangeScan {
             (self.supervision == Supervision::BetweenLabels).then_some(self.effective_sample_size);
         if epoch.is_multiple_of(ROUND) || epoch == self.epochs {
             self.calibrate(epoch, &walks)?;
-        }
-        if std::env::var("RS_DEBUG").is_ok() {
-            eprintln!("epoch {epoch}: loss {:?} tempering {} noise {:?} ess {:?}", report.losses, self.tempering, self.noise, report.effective_sample_size);
         }
         self.walks = Some(walks);
         Ok(report)

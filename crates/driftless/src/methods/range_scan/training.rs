@@ -4,7 +4,7 @@ use super::bins::{BINS, add_target};
 use super::sensor::{RangeSensor, Scans, Tempered};
 use super::views::{Lens, View};
 use super::walks::Walk;
-use super::{ROUND, RangeScan, knob, noise_of, warm_up};
+use super::{ROUND, RangeScan, noise_of, warm_up};
 use crate::error::{Error, Result};
 use crate::learn::EpochReport;
 use crate::methods::anchored::Supervision;
@@ -88,7 +88,7 @@ impl RangeScan {
         let bridges = self.bridges.as_ref().expect("they were made before");
         let draw = |(number, (walk, bridge)): (usize, (&Walk, &Option<Bridge>))| -> Result<Option<Drawn>> {
             let Some(bridge) = bridge else { return Ok(None) };
-            if !walk.has_label() && (knob("RS_UNLABELLED", 1.0) == 0.0 || !matches!(walk.start, Start::About { .. })) {
+            if !walk.has_label() && !matches!(walk.start, Start::About { .. }) {
                 return Ok(None);
             }
             let scans = self.network.scans(&walk.images)?;
@@ -101,7 +101,7 @@ impl RangeScan {
                 &relinearised
             };
             let sensor = RangeSensor { camera: &self.camera, walls: &walk.house.walls, scans: &scans, t: 0, every: 2 };
-            let mut evidence = Tempered(sensor, (knob("RS_PATH", 1.0) * self.tempering) as f32);
+            let mut evidence = Tempered(sensor, self.tempering as f32);
             let mut draws = Stream::new(self.seed ^ epoch.rotate_left(32), number as u64);
             let evidence: Option<&mut dyn Evidence> = Some(&mut evidence);
             Ok(Some(draw_paths(bridge, evidence, PATHS, &mut draws)))
