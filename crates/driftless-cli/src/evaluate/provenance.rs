@@ -138,13 +138,13 @@ mod tests {
     #[test]
     fn commands_can_be_typed_again_without_folders() {
         let seen = provenance(
-            "house-driftless",
+            "house-classical",
             &["epochs=3", "seed=2", "house.images=rgb", "house.weights=/tmp/w.st"],
         );
         assert_eq!(
             seen.commands,
             [
-                "driftless train house-driftless --train 'a b.npz' epochs=3 house.images=rgb house.weights=w.st seed=2",
+                "driftless train house-classical --train 'a b.npz' epochs=3 house.images=rgb house.weights=w.st seed=2",
                 "driftless evaluate ours --data test.npz --seed 4 --particles 300"
             ]
         );
