@@ -194,11 +194,7 @@ impl Conv {
     }
 
     /// Calls `work` with the numbers of some images and of their results, group after group.
-    fn groups(
-        &self,
-        numbers: usize,
-        mut work: impl FnMut(std::ops::Range<usize>, std::ops::Range<usize>),
-    ) {
+    fn groups(&self, numbers: usize, mut work: impl FnMut(std::ops::Range<usize>, std::ops::Range<usize>)) {
         let (image, group) = (self.plan.image_numbers(), FEW_ROWS.div_ceil(self.plan.count()));
         let images = numbers / image;
         for first in (0..images).step_by(group) {

@@ -74,7 +74,8 @@ impl ScanPlan {
         let all = kernels.chain(layers);
         all.flat_map(|(name, shape)| {
             let bias = vec![*shape.last().expect("outputs come last")];
-            [("weight", shape), ("bias", bias)].map(|(part, shape)| ScanTensor { name: format!("{name}.{part}"), shape })
+            [("weight", shape), ("bias", bias)]
+                .map(|(part, shape)| ScanTensor { name: format!("{name}.{part}"), shape })
         })
         .collect()
     }
@@ -173,7 +174,8 @@ impl ScanNet {
         for ([weight, bias], conv) in pairs.iter().zip(&mut self.convs) {
             conv.set(weight.as_ref(), bias.as_ref());
         }
-        for ([weight, bias], layer) in pairs[self.convs.len()..].iter().zip([&mut self.mean, &mut self.bins]) {
+        for ([weight, bias], layer) in pairs[self.convs.len()..].iter().zip([&mut self.mean, &mut self.bins])
+        {
             let [inputs, outputs] = layer.shape();
             let weight = weight.as_ref();
             assert_eq!(weight.len(), inputs * outputs, "one weight an input and output");

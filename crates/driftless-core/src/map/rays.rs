@@ -74,7 +74,8 @@ impl Work for Cast<'_> {
             let px = lanes(|k| x[k] + dx[k] * distance[k]);
             let py = lanes(|k| y[k] + dy[k] * distance[k]);
             // False for NaN, too.
-            let inside = lanes(|k| (px[k] >= 0.0) & (py[k] >= 0.0) & (px[k] < width) & (py[k] < height));
+            let inside_x = lanes(|k| px[k] >= 0.0 && px[k] < width);
+            let inside = lanes(|k| inside_x[k] && py[k] >= 0.0 && py[k] < height);
             let column = lanes(|k| px[k] as i32);
             let row = lanes(|k| py[k] as i32);
             let pixel = lanes(|k| if inside[k] { column[k] * walls.height() as i32 + row[k] } else { 0 });

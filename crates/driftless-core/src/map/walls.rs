@@ -89,7 +89,13 @@ mod tests {
     }
 
     /// The first wall by small steps.
-    fn stepped_range(walls: &Walls, wall: &[bool], at: [f64; 2], direction: [f64; 2], most: f64) -> Option<f64> {
+    fn stepped_range(
+        walls: &Walls,
+        wall: &[bool],
+        at: [f64; 2],
+        direction: [f64; 2],
+        most: f64,
+    ) -> Option<f64> {
         let step = 1e-3;
         for i in 0..(most / step) as usize {
             let distance = i as f64 * step;

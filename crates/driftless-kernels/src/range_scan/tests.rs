@@ -162,7 +162,8 @@ fn derivatives_by_finite_differences() {
     let loss = |weights: &[Vec<f64>]| -> f64 {
         let of_image = |number: usize| {
             let image = &images[number * plan.pixels()..][..plan.pixels()];
-            let scores = reference(&plan, weights, image, Some(&masks[number * plan.mask()..][..plan.mask()]));
+            let scores =
+                reference(&plan, weights, image, Some(&masks[number * plan.mask()..][..plan.mask()]));
             let row = |i: usize| number * plan.columns() + i / plan.bins;
             let by = |i: usize| f64::from(by[row(i) * plan.width() + i % plan.bins]);
             scores.iter().enumerate().map(|(i, x)| x * by(i)).sum::<f64>()

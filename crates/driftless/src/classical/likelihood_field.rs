@@ -1,9 +1,9 @@
 //! Scans by where their beams end: near a wall's surface is likely, elsewhere it is chance.
 
-use driftless_core::map::squared_distances;
 use super::scan::{RangeScan, Reading};
 use super::settings::FieldSettings;
 use super::{Pose, SensorModel};
+use driftless_core::map::squared_distances;
 use driftless_world::files::pfnet::{HouseMaps, METRES_PER_PIXEL};
 use std::f64::consts::TAU;
 

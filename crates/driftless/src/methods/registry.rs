@@ -5,7 +5,8 @@
 use super::lstm::LstmMethod;
 use super::sdpf::{self, Variant};
 use super::{
-    AnchoredEm, HouseLstm, Jonschkowski, PfnetFilter, RangeScan, Supervision, Training, Unlearned, UnlearnedMethod,
+    AnchoredEm, HouseLstm, Jonschkowski, PfnetFilter, RangeScan, Supervision, Training, Unlearned,
+    UnlearnedMethod,
 };
 use crate::error::Result;
 use crate::learn::{Experiment, Method, Normalisation, WorldKind};

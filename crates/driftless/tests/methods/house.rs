@@ -98,7 +98,8 @@ fn range_scans_are_taken_up_exactly() {
 fn a_range_scan_learns_what_it_sees() {
     for images in [SeenImages::Rgb, SeenImages::Depth, SeenImages::RgbDepth] {
         let house = HouseSettings { images, updates: 100, ..HouseSettings::default() };
-        let experiment = Experiment { epochs: 3, batch_size: 16, label_fraction: 1.0, house, ..experiment("driftless") };
+        let experiment =
+            Experiment { epochs: 3, batch_size: 16, label_fraction: 1.0, house, ..experiment("driftless") };
         let lessons = set(images, 1.0);
         let mut method = build(&experiment, &Normalisation::measure(&lessons).unwrap()).unwrap();
         let losses: Vec<f64> =

@@ -41,7 +41,8 @@ impl AnchoredEm {
         if epoch > 1 && (alone || self.bridges.is_some()) {
             return Ok(());
         }
-        let known: Vec<Known> = load(lessons, 0)?.iter().map(|lesson| Known::of(lesson, Frame::Reflected)).collect();
+        let known: Vec<Known> =
+            load(lessons, 0)?.iter().map(|lesson| Known::of(lesson, Frame::Reflected)).collect();
         if epoch == 1 {
             let [position, heading] = PAPER_NOISE;
             self.noise = if self.has(Ablation::LearnedNoise) {

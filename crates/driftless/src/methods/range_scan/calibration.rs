@@ -1,8 +1,8 @@
 //! How much a scan may say: evaluated on whole episodes that the network has not seen.
 
+use super::RangeScan;
 use super::training::held_out;
 use super::walks::Walk;
-use super::RangeScan;
 use crate::error::Result;
 use driftless_core::Stream;
 use driftless_core::density::Mixture;
@@ -28,7 +28,8 @@ impl RangeScan {
                 let (mut sum, draws) = (0.0, Stream::new(self.seed.rotate_left(16) ^ epoch, number as u64));
                 self.follow(walk, tempering, PARTICLES, draws, |t, belief, _| {
                     if let Some(label) = walk.labels[t] {
-                        let density = Mixture::new(belief, KERNEL.to_vec()).log_density(&label.map(f64::from));
+                        let density =
+                            Mixture::new(belief, KERNEL.to_vec()).log_density(&label.map(f64::from));
                         sum += density.max(LOST);
                     }
                 })?;
@@ -42,7 +43,8 @@ impl RangeScan {
         }
         let tried = TEMPERS.iter().map(|&tempering| Ok((tempering, evaluate(tempering)?)));
         let tried = tried.collect::<Result<Vec<_>>>()?;
-        self.tempering = tried.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(self.tempering, |best| best.0);
+        self.tempering =
+            tried.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(self.tempering, |best| best.0);
         Ok(())
     }
 }

@@ -29,7 +29,10 @@ impl Camera {
         };
         let lengths: Vec<(f64, f64)> = (0..columns).map(|c| (slope(c), slope(c).hypot(1.0))).collect();
         Self {
-            directions: lengths.iter().map(|(slope, length)| [(1.0 / length) as f32, (slope / length) as f32]).collect(),
+            directions: lengths
+                .iter()
+                .map(|(slope, length)| [(1.0 / length) as f32, (slope / length) as f32])
+                .collect(),
             shifts: lengths.iter().map(|(_, length)| Scale::shift(1.0 / length)).collect(),
             scale: Scale::new(metres),
             units_per_pixel: units as f32,
@@ -44,7 +47,13 @@ impl Camera {
     /// Calls `place(column, where its ray ends among the bins)` for every `every`-th column as seen from a pose. What
     /// leaves the map ends in the last bin.
     #[inline(always)]
-    pub(super) fn look(&self, walls: &Walls, pose: [f32; 3], every: usize, mut place: impl FnMut(usize, f32)) {
+    pub(super) fn look(
+        &self,
+        walls: &Walls,
+        pose: [f32; 3],
+        every: usize,
+        mut place: impl FnMut(usize, f32),
+    ) {
         let [x, y] = [pose[0] / self.units_per_pixel, pose[1] / self.units_per_pixel];
         let (sine, cosine) = pose[2].sin_cos();
         let columns = self.columns().div_ceil(every);

@@ -85,8 +85,12 @@ impl Network {
     pub(super) fn scans(&self, images: &Images) -> Result<Scans> {
         let (plan, lens) = (self.net.plan(), Lens::of(images)?);
         if [images.height, images.width] != plan.image || images.channels != plan.channels {
-            let (own, given) = ([plan.image[1], plan.image[0], plan.channels], [images.width, images.height, images.channels]);
-            let problem = format!("images of {given:?} (width, height, channels); the filter was trained with {own:?}");
+            let (own, given) = (
+                [plan.image[1], plan.image[0], plan.channels],
+                [images.width, images.height, images.channels],
+            );
+            let problem =
+                format!("images of {given:?} (width, height, channels); the filter was trained with {own:?}");
             return Err(Error::File(driftless_world::Error::new(problem)));
         }
         let (mut memory, mut seen, mut log) = (ScanMemory::default(), Vec::new(), Vec::new());
@@ -94,7 +98,8 @@ impl Network {
             let steps = first..(first + TOGETHER).min(images.len());
             seen.clear();
             steps.clone().for_each(|t| lens.plain(images, t, &mut seen));
-            let usable: Vec<bool> = seen.chunks_exact(plan.pixels()).map(|image| image.iter().all(|x| x.is_finite())).collect();
+            let usable: Vec<bool> =
+                seen.chunks_exact(plan.pixels()).map(|image| image.iter().all(|x| x.is_finite())).collect();
             self.net.forward(Cpu::best(), &seen, None, &mut memory);
             let scores = memory.scores().chunks_exact(plan.columns() * plan.width());
             log.extend(scores.zip(usable).map(|(scores, usable)| usable.then(|| scan(scores, plan))));
@@ -121,7 +126,9 @@ fn drawn(tensor: ScanTensor, random: &mut Random) -> Named {
     let count: usize = tensor.shape.iter().product();
     let inputs = tensor.shape.split_last().map_or(1, |(_, rest)| rest.iter().product::<usize>());
     let std = (2.0 / inputs as f64).sqrt();
-    let silent = tensor.name.ends_with(".bias") || tensor.name.starts_with("bins.") || tensor.name.starts_with("mean.");
+    let silent = tensor.name.ends_with(".bias")
+        || tensor.name.starts_with("bins.")
+        || tensor.name.starts_with("mean.");
     // What is trained are numbers of 32 bits.
     let mut value = || if silent { 0.0 } else { f64::from((std * random.normal()) as f32) };
     let values = (0..count).map(|_| value()).collect();

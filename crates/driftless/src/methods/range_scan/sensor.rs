@@ -2,8 +2,8 @@
 
 use super::bins::{BINS, interpolated};
 use super::camera::Camera;
-use driftless_core::map::Walls;
 use crate::methods::anchored::paths::Evidence;
+use driftless_core::map::Walls;
 use driftless_core::{Particles, Reading, Sensor};
 use rayon::prelude::*;
 
@@ -73,7 +73,9 @@ mod tests {
     fn room() -> Walls {
         Walls::new(310, 210, |pixel| {
             let (x, y) = (pixel / 210, pixel % 210);
-            !(5..305).contains(&x) || !(5..205).contains(&y) || ((150..170).contains(&x) && (90..110).contains(&y))
+            !(5..305).contains(&x)
+                || !(5..205).contains(&y)
+                || ((150..170).contains(&x) && (90..110).contains(&y))
         })
     }
 

@@ -34,7 +34,7 @@ impl RangeScan {
     fn odometry(&self) -> Odometry {
         let [position, heading, distance, turn] = self.noise;
         let step = self.normalisation.step_size;
-        let rest = [position.max(LEAST_NOISE * step[0]), heading.max(LEAST_NOISE * step[2])];
+        let rest = [position.max(LEAST_NOISE[0] * step[0]), heading.max(LEAST_NOISE[1] * step[2])];
         Odometry {
             frame: Frame::Robot,
             rest: rest.map(|x| x as f32),
@@ -57,7 +57,8 @@ impl RangeScan {
     ) -> Result<()> {
         let filter = self.filter(particles, tempering);
         let (state, scans) = (self.start(walk, particles, &mut draws)?, self.network.scans(&walk.images)?);
-        let sensor = RangeSensor { camera: &self.camera, walls: &walk.house.walls, scans: &scans, t: 0, every: 1 };
+        let sensor =
+            RangeSensor { camera: &self.camera, walls: &walk.house.walls, scans: &scans, t: 0, every: 1 };
         self.steps(&filter, walk, (state, sensor), &mut draws, |t, state, workspace, log_evidence| {
             let _ = workspace;
             show(t, &state.belief, log_evidence);
@@ -118,7 +119,8 @@ impl RangeScan {
         let mut random = Random::new((driftless_core::Draws::uniform(draws) * (1_u64 << 53) as f64) as u64);
         let poses = first(in_pixels(walk.start), &walk.house.maps, particles, &mut random)?;
         let units = UNITS_PER_PIXEL as f32;
-        let states = poses.iter().map(|pose| [pose[0] as f32 * units, pose[1] as f32 * units, pose[2] as f32]);
+        let states =
+            poses.iter().map(|pose| [pose[0] as f32 * units, pose[1] as f32 * units, pose[2] as f32]);
         Ok(FilterState::new(Belief::new(Particles::from_states(Space::SE2, states))))
     }
 
@@ -134,4 +136,3 @@ impl RangeScan {
         Ok(recorder.track())
     }
 }
-

@@ -11,6 +11,7 @@ use crate::methods::anchored::Supervision;
 use crate::methods::anchored::paths::{Drawn, Evidence, Sizes, draw_paths};
 use crate::smooth::chain::Bridge;
 use driftless_core::Stream;
+use driftless_core::exponential::log_sum_exp;
 use driftless_kernels::Cpu;
 use driftless_kernels::range_scan::{ScanGradient, ScanMemory};
 use driftless_world::random::Random;
@@ -63,7 +64,10 @@ impl RangeScan {
             self.noise = noise_of(walks, self.normalisation.step_size);
         }
         if !walks.iter().any(Walk::has_label) {
-            return Err(Error::setting("label_fraction", "left no pose known: a range scan is learned from some"));
+            return Err(Error::setting(
+                "label_fraction",
+                "left no pose known: a range scan is learned from some",
+            ));
         }
         if self.supervision == Supervision::BetweenLabels && self.bridges.is_none() {
             let bridge = |walk: &Walk| walk.known.smooth(self.noise).and_then(|found| found.bridge().ok());
@@ -96,11 +100,14 @@ impl RangeScan {
             let bridge = if walk.has_label() {
                 bridge
             } else {
-                let Some(found) = self.bridge_from_start(walk, &scans, (epoch, number))? else { return Ok(None) };
+                let Some(found) = self.bridge_from_start(walk, &scans, (epoch, number))? else {
+                    return Ok(None);
+                };
                 relinearised = found;
                 &relinearised
             };
-            let sensor = RangeSensor { camera: &self.camera, walls: &walk.house.walls, scans: &scans, t: 0, every: 2 };
+            let sensor =
+                RangeSensor { camera: &self.camera, walls: &walk.house.walls, scans: &scans, t: 0, every: 2 };
             let mut evidence = Tempered(sensor, self.tempering as f32);
             let mut draws = Stream::new(self.seed ^ epoch.rotate_left(32), number as u64);
             let evidence: Option<&mut dyn Evidence> = Some(&mut evidence);
@@ -228,9 +235,7 @@ impl RangeScan {
 fn cross_entropy(scores: &mut [f32], target: &[f32]) -> f32 {
     let (scores, padding) = scores.split_at_mut(BINS);
     padding.fill(0.0);
-    let most = scores.iter().fold(f32::NEG_INFINITY, |most, x| most.max(*x));
-    let total: f32 = scores.iter().map(|score| (score - most).exp()).sum();
-    let log_total = most + total.ln();
+    let log_total = log_sum_exp(Cpu::best(), scores, 1.0) as f32;
     let mut loss = 0.0;
     for (score, target) in scores.iter_mut().zip(target) {
         let log = *score - log_total;
@@ -248,7 +253,12 @@ pub(super) fn held_out(walks: usize) -> usize {
 impl RangeScan {
     /// The bridge of an episode without labels. What the robot was told of its start is too vague for a linear model, so
     /// a filter follows the episode first, and where its particles began tells where to linearise.
-    fn bridge_from_start(&self, walk: &Walk, scans: &Scans, (epoch, number): (u64, usize)) -> Result<Option<Bridge>> {
+    fn bridge_from_start(
+        &self,
+        walk: &Walk,
+        scans: &Scans,
+        (epoch, number): (u64, usize),
+    ) -> Result<Option<Bridge>> {
         let draws = Stream::new(self.seed ^ epoch.rotate_left(40), number as u64);
         let found = self.first_pose(walk, scans, draws)?;
         let known = walk.known.clone().with_prior(found.mean, found.spread);

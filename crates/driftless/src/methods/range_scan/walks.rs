@@ -1,10 +1,10 @@
 //! Episodes in houses, decoded once: images as they were taken, odometry, what is known of poses, and the walls.
 
-use driftless_core::map::Walls;
 use crate::classical::walls_of;
 use crate::error::{Error, Result};
 use crate::learn::TrainingSet;
 use crate::methods::anchored::noise::Known;
+use driftless_core::map::Walls;
 use driftless_world::files::pfnet::HouseMaps;
 use driftless_world::labels::Lesson;
 use driftless_world::pose::Frame;
