@@ -68,25 +68,35 @@ impl<'a> Mixture<'a> {
     /// of draws from the mixture are at a denser place.
     pub fn covers(&mut self, state: &[f64], draws: &mut dyn Draws) -> bool {
         let here = self.log_density(state);
-        let denser = (0..DRAWS).filter(|_| {
-            let drawn = self.draw(draws);
-            self.log_density(&drawn) > here
-        });
-        (denser.count() as f64) < REGION * DRAWS as f64
+        let outside = (REGION * DRAWS as f64).ceil() as usize;
+        let (mut denser, mut rarer) = (0, 0);
+        for _ in 0..DRAWS {
+            // As many numbers however soon it is decided: what is drawn later does not depend on it.
+            let numbers = self.numbers(draws);
+            if denser < outside && rarer <= DRAWS - outside {
+                let is_denser = self.log_density(&self.drawn(numbers)) > here;
+                (denser, rarer) = (denser + usize::from(is_denser), rarer + usize::from(!is_denser));
+            }
+        }
+        denser < outside
     }
 
-    fn draw(&self, draws: &mut dyn Draws) -> Vec<f64> {
-        let mut left = draws.uniform();
-        let weights = self.belief.weights.linear();
+    /// What one draw needs: which particle, and how far from it.
+    fn numbers(&self, draws: &mut dyn Draws) -> (f64, Vec<f32>) {
+        let (which, mut apart) = (draws.uniform(), vec![0.0; self.widths.len()]);
+        draws.normals(&mut apart);
+        (which, apart)
+    }
+
+    fn drawn(&self, (which, apart): (f64, Vec<f32>)) -> Vec<f64> {
+        let (mut left, weights) = (which, self.belief.weights.linear());
         let chosen = weights.iter().position(|&weight| {
             left -= f64::from(weight);
             left < 0.0
         });
         // Rounding may leave a little.
         let chosen = chosen.unwrap_or(weights.len() - 1);
-        let mut normals = vec![0.0; self.widths.len()];
-        draws.normals(&mut normals);
-        let state = self.belief.particles.state(chosen).zip(normals);
+        let state = self.belief.particles.state(chosen).zip(apart);
         state.zip(&self.widths).map(|((x, z), width)| f64::from(x) + width * f64::from(z)).collect()
     }
 }
@@ -176,5 +186,30 @@ mod tests {
         // Below 7.12 / 9 of χ²_3 lie 14.8 %.
         assert!((outside - 0.148).abs() < 0.06, "{outside}");
         assert!(!mixture.covers(&[100.0, 0.0, 0.0], &mut Stream::new(1, 0)));
+    }
+
+    /// Against all draws, looked at one by one; and the numbers after them are the same.
+    #[test]
+    fn deciding_early_changes_nothing() {
+        let mut stream = Stream::new(6, 0);
+        let mut z = vec![0.0; 300];
+        stream.normals(&mut z);
+        let states: Vec<[f32; 3]> = z.chunks_exact(3).map(|z| [z[0], z[1], 0.3 * z[2]]).collect();
+        let belief = belief(&states);
+        let mut mixture = Mixture::scott(&belief, &[1e-3; 3]);
+        let (mut early, mut late, mut inside) = (Stream::new(2, 0), Stream::new(2, 0), 0);
+        for k in 0..200 {
+            let state = [0.02 * f64::from(k), 0.0, 0.0];
+            let here = mixture.log_density(&state);
+            let denser = (0..DRAWS).filter(|_| {
+                let drawn = mixture.drawn(mixture.numbers(&mut late));
+                mixture.log_density(&drawn) > here
+            });
+            let covered = denser.count() < 45;
+            assert_eq!(mixture.covers(&state, &mut early), covered, "{k}");
+            inside += usize::from(covered);
+        }
+        assert!((20..180).contains(&inside), "{inside}: both answers are to be had");
+        assert_eq!(early.uniform(), late.uniform());
     }
 }

@@ -35,11 +35,52 @@ pub fn log_sum_exp(cpu: Cpu, numbers: &[f32], factor: f32) -> f64 {
     result
 }
 
+/// The terms of that sum up to a common factor, so that the largest is 1, in place of those there were; 0 for what is
+/// not a number.
+pub fn exponentials(cpu: Cpu, numbers: &[f32], factor: f32, terms: &mut Vec<f32>) {
+    terms.clear();
+    terms.extend_from_slice(numbers);
+    cpu.run(Exponentials { numbers: terms, factor });
+}
+
 /// log Σ exp x in 64 bits; what is not above -∞ counts for nothing.
 pub fn log_sum_exp_64(numbers: &[f64]) -> f64 {
     let highest = numbers.iter().copied().filter(|x| x.is_finite()).fold(f64::NEG_INFINITY, f64::max);
     let terms = numbers.iter().filter(|x| x.is_finite()).map(|x| (x - highest).exp());
     if highest == f64::NEG_INFINITY { highest } else { highest + terms.sum::<f64>().ln() }
+}
+
+/// The highest of some numbers, of which NaN is none; -∞ if there is none above.
+///
+/// Sixteen at once: one after the other, each comparison would wait for the one before.
+#[inline(always)]
+pub(crate) fn highest(numbers: impl ExactSizeIterator<Item = f32>) -> f32 {
+    let mut most = [f32::NEG_INFINITY; LANES];
+    let mut numbers = numbers;
+    while numbers.len() >= LANES {
+        for most in &mut most {
+            let x = numbers.next().unwrap_or(f32::NEG_INFINITY);
+            *most = if x > *most { x } else { *most };
+        }
+    }
+    let all = most.into_iter().chain(numbers);
+    all.fold(f32::NEG_INFINITY, |most, x| if x > most { x } else { most })
+}
+
+struct Exponentials<'a> {
+    numbers: &'a mut [f32],
+    factor: f32,
+}
+
+impl Work for Exponentials<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let highest = highest(self.numbers.iter().copied());
+        for x in self.numbers {
+            let term = exp_of_negative(self.factor * (*x - highest));
+            *x = if term > 0.0 { term } else { 0.0 };
+        }
+    }
 }
 
 struct LogSumExp<'a> {
@@ -51,7 +92,7 @@ struct LogSumExp<'a> {
 impl Work for LogSumExp<'_> {
     #[inline(always)]
     fn run(self) {
-        let highest = self.numbers.iter().fold(f32::NEG_INFINITY, |most, &x| if x > most { x } else { most });
+        let highest = highest(self.numbers.iter().copied());
         let mut sums = [0.0; LANES];
         let rows = self.numbers.chunks_exact(LANES);
         for (sum, &x) in sums.iter_mut().zip(rows.remainder()) {
@@ -91,6 +132,40 @@ mod tests {
         }
         assert_eq!([0.0, -88.0, f32::NEG_INFINITY].map(exp_of_negative), [1.0, 0.0, 0.0]);
         assert!(exp_of_negative(f32::NAN).is_nan());
+    }
+
+    /// Terms are those of the sum, the largest 1; NaN and -∞ are 0, and none is left where nothing is above.
+    #[test]
+    fn terms_of_the_sum() {
+        let mut terms = vec![9.0; 3];
+        for cpu in Cpu::all() {
+            for count in [1, 16, 37] {
+                let x = numbers(count, 5);
+                exponentials(cpu, &x, 4.0, &mut terms);
+                let most = x.iter().copied().fold(f32::MIN, f32::max);
+                let expected = x.iter().map(|x| (4.0 * f64::from(x - most)).exp());
+                let close = |(found, expected): (&f32, f64)| (f64::from(*found) - expected).abs() < 1e-6;
+                assert!(terms.len() == count && terms.iter().zip(expected).all(close), "{terms:?}");
+            }
+            exponentials(cpu, &[f32::NAN, 2.0, f32::NEG_INFINITY, 2.0], 3.0, &mut terms);
+            assert_eq!(terms, [0.0, 1.0, 0.0, 1.0]);
+            exponentials(cpu, &[f32::NAN, f32::NEG_INFINITY], 3.0, &mut terms);
+            assert_eq!(terms, [0.0; 2]);
+        }
+    }
+
+    /// Wherever it stands, in whole rows of sixteen and behind them.
+    #[test]
+    fn the_highest_is_found() {
+        for count in [0, 1, 15, 16, 40] {
+            for place in 0..count {
+                let mut x = numbers(count, 7);
+                x[place] = 5.0;
+                x[(place + 1) % count] = if count > 1 { f32::NAN } else { 5.0 };
+                assert_eq!(highest(x.into_iter()), 5.0, "{place} of {count}");
+            }
+        }
+        assert_eq!(highest([f32::NAN].into_iter()), f32::NEG_INFINITY);
     }
 
     /// A sum of a thousand terms in 32 bits, sixteen at a time, is exact within some 60 roundings.

@@ -1,7 +1,7 @@
 //! Weights that are normalised by construction; whoever normalises them is told the evidence.
 
 use crate::cpu::{Cpu, Work};
-use crate::exponential::exp_of_negative;
+use crate::exponential::{exp_of_negative, highest};
 
 /// The finite stand-in for log 0: its exponential is exactly 0, and sums over time stay finite. A log-likelihood that is
 /// NaN, or not above it, is impossible.
@@ -143,9 +143,7 @@ struct Highest<'a> {
 impl Work for Highest<'_> {
     #[inline(always)]
     fn run(self) {
-        // Comparisons with NaN are false: what is not a number is not the highest.
-        let joint = self.log.iter().zip(self.likelihoods).map(|(log, l)| log + l);
-        *self.found = joint.fold(f32::NEG_INFINITY, |most, x| if x > most { x } else { most });
+        *self.found = highest(self.log.iter().zip(self.likelihoods).map(|(log, l)| log + l));
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod encoded;
 mod part;
+mod rotated;
 
 pub use encoded::{Atlas, PairMemory};
 

@@ -1,7 +1,7 @@
 //! Layers y = f(x W + b) on rows of numbers, forward and backward.
 
 use crate::gemm::{Epilogue, Left, Out, Panels, Right, product};
-use crate::{Cpu, padded};
+use crate::{Cpu, LANES, padded};
 
 /// Rows of numbers that begin `stride` apart.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,8 @@ pub struct Layer {
     inputs: usize,
     outputs: usize,
     relu: bool,
+    /// Whether weights from an input to an output behind it are 0.
+    lower: bool,
     ahead: Panels,
     back: Panels,
     bias: Vec<f32>,
@@ -42,6 +44,7 @@ impl Layer {
             inputs,
             outputs,
             relu,
+            lower: false,
             ahead: Panels::default(),
             back: Panels::default(),
             bias: vec![0.0; padded(outputs)],
@@ -59,6 +62,29 @@ impl Layer {
         self.ahead.fill_by([self.inputs, self.outputs], &weight);
         self.back.fill_by([self.outputs, self.inputs], |output, input| weight(input, output));
         self.bias[..self.outputs].copy_from_slice(bias);
+        self.lower = false;
+    }
+
+    /// The same for a lower triangular matrix: weights from an input to an output behind it are not asked for, and
+    /// [`Layer::forward`] has hardly more than half of the products.
+    pub fn set_lower_by(&mut self, weight: impl Fn(usize, usize) -> f32, bias: &[f32]) {
+        self.set_by(|input, output| if output > input { 0.0 } else { weight(input, output) }, bias);
+        self.lower = true;
+    }
+
+    /// The weight from an input to an output.
+    pub fn weight(&self, input: usize, output: usize) -> f32 {
+        self.ahead.at(input, output)
+    }
+
+    /// One number for each output.
+    pub fn bias(&self) -> &[f32] {
+        &self.bias[..self.outputs]
+    }
+
+    /// Whether there is no ReLU behind it.
+    pub fn is_linear(&self) -> bool {
+        !self.relu
     }
 
     /// K and N.
@@ -73,10 +99,32 @@ impl Layer {
 
     /// y of so many rows x.
     pub fn forward(&self, cpu: Cpu, x: Rows, count: usize, y: &mut [f32]) {
-        let finish = if self.relu { Epilogue::BiasRelu(&self.bias) } else { Epilogue::Bias(&self.bias) };
+        if self.lower {
+            return self.forward_lower(cpu, x, count, y);
+        }
         let shape = [count, self.inputs, self.width()];
         let mut out = Out { numbers: y, stride: self.width() };
-        product(cpu, Left::rows(x.numbers, x.stride), self.ahead.right(), shape, finish, &mut out);
+        let left = Left::rows(x.numbers, x.stride);
+        product(cpu, left, self.ahead.right(), shape, self.epilogue(0), &mut out);
+    }
+
+    /// Panel by panel, each from its first input on whose weights are not all 0. Zeros that are left out would change
+    /// nothing: results are the same bit by bit.
+    fn forward_lower(&self, cpu: Cpu, x: Rows, count: usize, y: &mut [f32]) {
+        for first in (0..self.width()).step_by(LANES).filter(|_| count > 0) {
+            let skipped = first.min(self.inputs);
+            let right = self.ahead.panel_from(first / LANES, skipped);
+            let mut out = Out { numbers: &mut y[first..], stride: self.width() };
+            let left = Left::rows(&x.numbers[skipped..], x.stride);
+            let shape = [count, self.inputs - skipped, LANES];
+            product(cpu, left, right, shape, self.epilogue(first), &mut out);
+        }
+    }
+
+    /// What follows the products, from an output on.
+    fn epilogue(&self, first: usize) -> Epilogue<'_> {
+        let bias = &self.bias[first..];
+        if self.relu { Epilogue::BiasRelu(bias) } else { Epilogue::Bias(bias) }
     }
 
     /// ∂x of ∂y, which has been led back through the layer's own ReLU; led back through the ReLU that made x, if
@@ -153,6 +201,40 @@ impl LayerGradient {
         for (sum, part) in [(&mut self.weight, &other.weight), (&mut self.bias, &other.bias)] {
             sum.resize(part.len().max(sum.len()), 0.0);
             sum.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::numbers;
+
+    /// Fewer inputs than outputs, as many, and more: the same bits as with the zeros.
+    #[test]
+    fn zeros_that_are_left_out_change_nothing() {
+        for ([inputs, outputs], relu) in
+            [([20, 50], false), ([48, 48], true), ([70, 33], false), ([1, 17], true)]
+        {
+            let (weight, bias) = (numbers(inputs * outputs, 1), numbers(outputs, 2));
+            let of = |input: usize, output: usize| weight[input * outputs + output];
+            let mut lower = Layer::new([inputs, outputs], relu);
+            lower.set_lower_by(of, &bias);
+            let mut whole = Layer::new([inputs, outputs], relu);
+            whole.set_by(|input, output| if output <= input { of(input, output) } else { 0.0 }, &bias);
+            assert_eq!(lower.weight(0, 0), weight[0]);
+            assert_eq!((lower.weight(0, outputs - 1), lower.bias()), (0.0, &bias[..]));
+            for cpu in Cpu::all() {
+                for count in [0, 1, 25] {
+                    let (x, stride) = (numbers(count * (inputs + 3), 3), inputs + 3);
+                    let run = |layer: &Layer| {
+                        let mut y = vec![9.0; count * layer.width()];
+                        layer.forward(cpu, Rows { numbers: &x, stride }, count, &mut y);
+                        y
+                    };
+                    assert_eq!(run(&lower), run(&whole), "{cpu:?}: {count} rows of {inputs} to {outputs}");
+                }
+            }
         }
     }
 }

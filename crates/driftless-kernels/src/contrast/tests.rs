@@ -76,3 +76,51 @@ fn the_same_bytes_again() {
     assert_eq!(results[..2], results[2..4]);
     assert_eq!(results[..2], results[4..]);
 }
+
+/// Scores of all places with each image, one by one and from an atlas.
+fn scores(pair: &Pair, cpu: Cpu) -> [Vec<f32>; 2] {
+    let (pixels, places) = inputs(3, 9);
+    let (mut memory, mut seen, mut cosines) = (PairMemory::default(), Vec::new(), Vec::new());
+    pair.see(cpu, &pixels, &mut memory, &mut seen);
+    let mut all = Vec::new();
+    for seen in seen.chunks_exact(pair.width()) {
+        let mut scores = vec![0.0; 27];
+        pair.scores(cpu, seen, &places, &mut memory, &mut scores);
+        all.extend(scores);
+    }
+    pair.look_up(cpu, &seen, &pair.atlas(cpu, &places), &mut cosines);
+    let rows = cosines.chunks_exact(padded(27)).flat_map(|row| &row[..27]);
+    [all, rows.map(|cosine| pair.sharpness * cosine).collect()]
+}
+
+/// The network as it was trained is the reference. A feature is a sum of up to 21 numbers, whose magnitudes add up to
+/// less than 20 times the features' length here: 21 · 20 roundings of 6e-8 are 2.5e-5 of a cosine for each of two
+/// encoders in each of two pairs, and κ is 3.
+#[test]
+fn rotated_features_have_the_same_cosines() {
+    for width in [20, 12, 7] {
+        let mut pair = pair(1);
+        let mut places = Mlp::new(5, &[width, 12], false);
+        for (k, layer) in places.layers_mut().iter_mut().enumerate() {
+            let ([inputs, outputs], salt) = (layer.shape(), 70 + 2 * k as u64);
+            let weight = numbers(inputs * outputs, salt);
+            // An input without any weight has nothing to be reflected.
+            layer.set_by(
+                |i, o| if i == 2 { 0.0 } else { weight[i * outputs + o] },
+                &numbers(outputs, salt + 1),
+            );
+        }
+        pair.places = places;
+        let rotated = pair.rotated();
+        let last = &rotated.places.layers()[1];
+        assert!((0..width.min(12)).all(|i| (i + 1..12).all(|o| last.weight(i, o) == 0.0)));
+        assert!(last.weight(4, 3) != 0.0 && last.weight(4, 3) != pair.places.layers()[1].weight(4, 3));
+        for cpu in Cpu::all() {
+            for (found, expected) in scores(&rotated, cpu).iter().zip(scores(&pair, cpu)) {
+                let worst = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                assert!(worst < 3e-4, "{cpu:?}: {worst}");
+                assert!(expected.iter().any(|score| score.abs() > 0.5), "{expected:?} say nothing");
+            }
+        }
+    }
+}

@@ -50,6 +50,16 @@ impl Panels {
         });
     }
 
+    /// One number.
+    pub fn at(&self, row: usize, column: usize) -> f32 {
+        self.numbers[column / LANES * LANES * self.rows + row * LANES + column % LANES]
+    }
+
+    /// One panel from a row on, as a right factor.
+    pub(crate) fn panel_from(&self, panel: usize, row: usize) -> Right<'_> {
+        Right::rows(&self.numbers[(panel * self.rows + row) * LANES..(panel + 1) * self.rows * LANES], LANES)
+    }
+
     /// As a right factor.
     pub fn right(&self) -> Right<'_> {
         Right { numbers: &self.numbers, stride: LANES, panel: LANES * self.rows, offsets: None }

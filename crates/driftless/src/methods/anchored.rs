@@ -137,7 +137,7 @@ impl AnchoredEm {
     }
 
     fn sensor(&self) -> ImageSensor {
-        ImageSensor::new(self.encoder.clone(), &self.normalisation, self.bounds())
+        ImageSensor::new(&self.encoder, &self.normalisation, self.bounds())
     }
 
     /// How the robot moves, and how exactly.

@@ -77,6 +77,11 @@ impl FrameEncoder {
         *sharpness = log.clamp(-MOST_LOG_SHARPNESS, MOST_LOG_SHARPNESS).exp() as f32;
     }
 
+    /// For deployment: the same scores from fewer products, see [`Pair::rotated`].
+    pub(crate) fn rotated(&self) -> Self {
+        Self { pair: self.pair.rotated(), ..self.clone() }
+    }
+
     /// The contrastive loss of images and as many poses for each, and its gradient; as
     /// [`SharpMatch::contrast`] of [`crate::model::Encoder::encode`] with one step for each image.
     pub(crate) fn contrast(

@@ -23,30 +23,31 @@ impl AnchoredEm {
         let count = held_out(lessons.len());
         let evaluated = &lessons[if count > 0 { lessons.len() - count } else { 0 }..];
         let kernel = self.normalisation.state_std.map(|std| KERNEL * std);
-        let evaluate = |tempering: f64| -> Result<f64> {
-            let one = |(number, lesson): (usize, &Lesson)| {
+        // All tempers at once: images are encoded and compared with the map for all of them.
+        let one = |(number, lesson): (usize, &Lesson)| {
+            let tracker = |tempering: f64| {
                 let draws = Stream::new(self.seed.rotate_left(16) ^ epoch, number as u64);
-                let mut tracker = self.tracker(&sensor, self.particles, tempering, draws);
-                let mut frames = sensor.encode(&sensor::images(lesson, &self.normalisation.pixels)?);
-                let mut sum = 0.0;
-                for t in 0..lesson.len() {
+                self.tracker(&sensor, self.particles, tempering, draws)
+            };
+            let (mut trackers, mut sums) = (TEMPERS.map(tracker), [0.0; TEMPERS.len()]);
+            let mut frames = sensor.encode(&sensor::images(lesson, &self.normalisation.pixels)?);
+            for t in 0..lesson.len() {
+                for (tracker, sum) in trackers.iter_mut().zip(&mut sums) {
                     tracker.step(frames.at(t), Some(action(lesson.actions(), t)));
                     if let Some(label) = lesson.labels().get(t) {
                         let mut mixture = Mixture::new(&tracker.state().belief, kernel.to_vec());
-                        sum += mixture.log_density(&pose(label)).max(LOST);
+                        *sum += mixture.log_density(&pose(label)).max(LOST);
                     }
                 }
-                Ok(sum)
-            };
-            let sums = evaluated.par_iter().enumerate().map(one).collect::<Result<Vec<f64>>>()?;
-            Ok(sums.iter().sum())
+            }
+            Ok(sums)
         };
-        let tried = TEMPERS
-            .iter()
-            .map(|&tempering| Ok((tempering, evaluate(tempering)?)))
-            .collect::<Result<Vec<_>>>()?;
-        self.tempering =
-            tried.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(self.tempering, |best| best.0);
+        let sums = evaluated.par_iter().enumerate().map(one).collect::<Result<Vec<_>>>()?;
+        let tried = TEMPERS.iter().enumerate().map(|(k, &tempering)| {
+            let densities = sums.iter().map(|sums| sums[k]);
+            (tempering, densities.sum::<f64>())
+        });
+        self.tempering = tried.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(self.tempering, |best| best.0);
         Ok(())
     }
 }

@@ -8,10 +8,10 @@ use crate::nets::{ConvPlan, ImageEncoder, PlaceEncoder, Projected, Waves};
 use crate::ops::{EncoderWorkspace, FrameEncoder};
 use crate::parameters::Init;
 use burn::tensor::{DType, Device};
-use driftless_core::exponential::log_sum_exp;
+use driftless_core::exponential::{exponentials, log_sum_exp};
 use driftless_core::resample::Scheme;
 use driftless_core::sensor::Proposal;
-use driftless_core::{Cpu, Draws, Particles, Reading, Sensor, Space, Weights};
+use driftless_core::{Cpu, Draws, Particles, Reading, Sensor, Space};
 use driftless_kernels::contrast::Atlas;
 use driftless_world::labels::Lesson;
 use driftless_world::random::Random;
@@ -69,8 +69,8 @@ pub struct ImageSensor {
 
 impl ImageSensor {
     /// The network, and a map of the box from `low` to `high`.
-    pub fn new(encoder: FrameEncoder, normalisation: &Normalisation, bounds: [[f64; 2]; 2]) -> Self {
-        let (mut random, [low, high]) = (Random::new(0), bounds);
+    pub fn new(encoder: &FrameEncoder, normalisation: &Normalisation, bounds: [[f64; 2]; 2]) -> Self {
+        let (mut random, [low, high], encoder) = (Random::new(0), bounds, encoder.rotated());
         let steps = |k: usize| (high[k] - low[k]) / normalisation.step_size[k];
         let size = ((MAP_DENSITY * steps(0) * steps(1)) as usize).clamp(LEAST_MAP, MOST_MAP);
         let turn = std::f64::consts::PI;
@@ -112,8 +112,7 @@ pub struct EncodedFrames<S> {
     /// The first of the steps whose scores of the map are known, before the sharpness.
     looked_up: Option<usize>,
     map_scores: Vec<f32>,
-    map_weights: Weights,
-    tempered: Vec<f32>,
+    map_weights: Vec<f32>,
     chosen: Vec<u32>,
     noise: [Vec<f32>; 3],
 }
@@ -128,8 +127,7 @@ impl<S: Deref<Target = ImageSensor>> EncodedFrames<S> {
             workspace: EncoderWorkspace::default(),
             looked_up: None,
             map_scores: Vec::new(),
-            map_weights: Weights::default(),
-            tempered: Vec::new(),
+            map_weights: Vec::new(),
             chosen: Vec::new(),
             noise: Default::default(),
         }
@@ -213,12 +211,9 @@ impl<S: Deref<Target = ImageSensor>> Proposal for EncodedFrames<S> {
 
     fn propose(&mut self, tempering: f32, count: usize, draws: &mut dyn Draws, particles: &mut Particles) {
         let (factor, own) = (tempering * self.sensor.encoder.sharpness(), self.look_up());
-        let Self { sensor, map_scores, map_weights, tempered, chosen, noise, .. } = self;
-        tempered.clear();
-        tempered.extend(map_scores[own].iter().map(|score| factor * score));
-        map_weights.set_uniform(tempered.len());
-        map_weights.reweight(tempered);
-        Scheme::Systematic.ancestors(map_weights.linear(), count, || draws.uniform(), chosen);
+        let Self { sensor, map_scores, map_weights, chosen, noise, .. } = self;
+        exponentials(Cpu::best(), &map_scores[own], factor, map_weights);
+        Scheme::Systematic.ancestors(map_weights, count, || draws.uniform(), chosen);
         for (k, column) in noise.iter_mut().enumerate() {
             column.resize(count, 0.0);
             draws.normals(column);

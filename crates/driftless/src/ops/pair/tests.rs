@@ -82,8 +82,8 @@ fn the_same_as_with_tensors() {
     }
 }
 
-/// What images say of poses is what the measurement says with tensors; one by one, or looked up in an atlas. An
-/// image that was lost says nothing.
+/// What images say of poses is what the measurement says with tensors; one by one, or looked up in an atlas, in
+/// rotated features too. An image that was lost says nothing.
 #[test]
 fn scores_as_with_tensors() {
     let plan = ConvPlan { image: [3, 9, 8], channels: vec![16, 8], keep: 0.5, features: 20 };
@@ -100,22 +100,34 @@ fn scores_as_with_tensors() {
     let flat: Vec<f32> = (0..101).flat_map(|i| poses.state(i)).collect();
     let states = Tensor::<3>::from_data(TensorData::new(flat, [1, 101, 3]), (&device, DType::F32)).autodiff();
     let frame_encoder = FrameEncoder::of(&matcher);
+    for frame_encoder in [frame_encoder.rotated(), frame_encoder] {
+        check_scores(&frame_encoder, &images, &poses, |t| {
+            matcher.log_likelihood(&cues, t, states.clone()).try_to_vec_as::<f64>().unwrap()
+        });
+    }
+}
+
+fn check_scores(
+    frame_encoder: &FrameEncoder,
+    images: &[f32],
+    poses: &Particles,
+    expected: impl Fn(usize) -> Vec<f64>,
+) {
     let mut workspace = EncoderWorkspace::default();
-    let (mut seen, atlas) = (Vec::new(), frame_encoder.atlas(&poses));
-    frame_encoder.encode(&images, &mut workspace, &mut seen);
+    let (mut seen, atlas) = (Vec::new(), frame_encoder.atlas(poses));
+    frame_encoder.encode(images, &mut workspace, &mut seen);
     let mut looked_up = Vec::new();
     frame_encoder.look_up(&seen, &atlas, &mut looked_up);
     let wide = looked_up.len() / 5;
     for t in 0..5 {
-        let expected = matcher.log_likelihood(&cues, t, states.clone()).try_to_vec_as::<f64>().unwrap();
         let mut found = vec![0.0; 101];
         frame_encoder.scores(
             &seen[t * frame_encoder.width()..][..frame_encoder.width()],
-            &poses,
+            poses,
             &mut workspace,
             &mut found,
         );
-        for (k, expected) in expected.into_iter().enumerate() {
+        for (k, expected) in expected(t).into_iter().enumerate() {
             let expected = if t == 3 { 0.0 } else { expected };
             for found in [found[k], frame_encoder.sharpness() * looked_up[t * wide + k]].map(f64::from) {
                 assert!((found - expected).abs() < 1e-4, "{t} {k}: {found}, not {expected}");
