@@ -219,7 +219,9 @@ impl ScanNet {
             for column in image.chunks_exact(FEATURES) {
                 mean.iter_mut().zip(column).for_each(|(sum, x)| *sum += x);
             }
-            mean.iter_mut().for_each(|sum| *sum /= columns as f32);
+            for sum in mean.iter_mut() {
+                *sum /= columns as f32;
+            }
         }
         self.mean.forward(cpu, Rows { numbers: mean, stride: FEATURES }, count, term);
         let images = first.chunks_exact(columns * FEATURES).zip(second.chunks_exact_mut(columns * FEATURES));

@@ -64,8 +64,8 @@ fn wide(numbers: &[f32]) -> Vec<f64> {
     numbers.iter().map(|x| f64::from(*x)).collect()
 }
 
-/// The network as its description says it, in 64 bits.
-fn reference(plan: &ScanPlan, weights: &[Vec<f64>], image: &[f32], mask: Option<&[f32]>) -> Vec<f64> {
+/// What the first four convolutions make of an image.
+fn to_columns(plan: &ScanPlan, weights: &[Vec<f64>], image: &[f32]) -> Vec<f64> {
     let [height, width] = plan.image;
     let columns = width.div_ceil(2);
     let rows = [height, height.div_ceil(2), height.div_ceil(4), height.div_ceil(8)];
@@ -82,6 +82,12 @@ fn reference(plan: &ScanPlan, weights: &[Vec<f64>], image: &[f32], mask: Option<
         level = conv.run(&weights[2 * number], &weights[2 * number + 1]);
         (size, channels) = (places, FILTERS[number]);
     }
+    level
+}
+
+/// The network as its description says it, in 64 bits.
+fn reference(plan: &ScanPlan, weights: &[Vec<f64>], image: &[f32], mask: Option<&[f32]>) -> Vec<f64> {
+    let (level, columns) = (to_columns(plan, weights, image), plan.columns());
     let residual = |level: &[f64], number: usize, dilation: usize| -> Vec<f64> {
         let before = [0, 2 * dilation];
         let sizes = [1, columns];

@@ -41,20 +41,20 @@ impl Scale {
     }
 
     /// The bin of a ray of this length, with fractions, before its column's shift; within half a percent.
-    #[inline(always)]
+    #[inline]
     pub(super) fn place(&self, pixels: f32) -> f32 {
         self.places[((pixels * STEPS + 0.5) as usize).min(self.places.len() - 1)]
     }
 }
 
 /// A place among the bins that there are.
-#[inline(always)]
+#[inline]
 pub(super) fn clamped(place: f32) -> f32 {
     place.clamp(0.0, (BINS - 1) as f32)
 }
 
 /// The logarithm at a place between two bins.
-#[inline(always)]
+#[inline]
 pub(super) fn interpolated(log: &[f32], place: f32) -> f32 {
     let place = clamped(place);
     let below = (place as usize).min(BINS - 2);
@@ -66,7 +66,9 @@ pub(super) fn interpolated(log: &[f32], place: f32) -> f32 {
 pub(super) fn log_probabilities(scores: &mut [f32]) {
     let total = log_sum_exp(Cpu::best(), scores, 1.0) as f32;
     let (kept, evenly) = (1.0 - FLOOR, FLOOR / BINS as f32);
-    scores.iter_mut().for_each(|score| *score = (kept * (*score - total).exp() + evenly).ln());
+    for score in scores.iter_mut() {
+        *score = (kept * (*score - total).exp() + evenly).ln();
+    }
 }
 
 /// Adds a share of a target around a place to a column's histogram.

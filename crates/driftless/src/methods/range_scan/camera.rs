@@ -46,7 +46,7 @@ impl Camera {
 
     /// Calls `place(column, where its ray ends among the bins)` for every `every`-th column as seen from a pose. What
     /// leaves the map ends in the last bin.
-    #[inline(always)]
+    #[inline]
     pub(super) fn look(
         &self,
         walls: &Walls,

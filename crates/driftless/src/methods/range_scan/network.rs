@@ -70,7 +70,11 @@ impl Network {
         let gradients = self.values.iter().zip(gradient).map(named).collect();
         let kept = 1.0 - optimiser.learning_rate() * decay;
         let before: Vec<Vec<f64>> = self.values.iter().map(|own| own.values.clone()).collect();
-        for own in self.values.iter_mut().filter(|own| own.name.ends_with(".weight")) {
+        for own in self
+            .values
+            .iter_mut()
+            .filter(|own| own.name.split_once('.').is_some_and(|(_, part)| part == "weight"))
+        {
             own.values.iter_mut().for_each(|x| *x *= kept);
         }
         let report = optimiser.step_on(&mut self.values, loss, gradients);
@@ -126,9 +130,8 @@ fn drawn(tensor: ScanTensor, random: &mut Random) -> Named {
     let count: usize = tensor.shape.iter().product();
     let inputs = tensor.shape.split_last().map_or(1, |(_, rest)| rest.iter().product::<usize>());
     let std = (2.0 / inputs as f64).sqrt();
-    let silent = tensor.name.ends_with(".bias")
-        || tensor.name.starts_with("bins.")
-        || tensor.name.starts_with("mean.");
+    let (layer, part) = tensor.name.split_once('.').unwrap_or_default();
+    let silent = part == "bias" || ["bins", "mean"].contains(&layer);
     // What is trained are numbers of 32 bits.
     let mut value = || if silent { 0.0 } else { f64::from((std * random.normal()) as f32) };
     let values = (0..count).map(|_| value()).collect();

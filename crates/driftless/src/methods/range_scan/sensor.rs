@@ -58,7 +58,9 @@ impl Evidence for Tempered<'_> {
     fn scores(&mut self, t: usize, poses: &Particles, log: &mut [f32]) -> Reading {
         self.0.t = t;
         let reading = self.0.log_likelihoods(poses, log);
-        log.iter_mut().for_each(|score| *score *= self.1);
+        for score in log.iter_mut() {
+            *score *= self.1;
+        }
         reading
     }
 }
@@ -86,7 +88,9 @@ mod tests {
             let column = &mut scan[column * BINS..(column + 1) * BINS];
             add_target(place, 1.0, column);
             // Scores are logarithms.
-            column.iter_mut().for_each(|p| *p = p.max(1e-6).ln());
+            for p in column.iter_mut() {
+                *p = p.max(1e-6).ln();
+            }
             log_probabilities(column);
         });
         scan

@@ -56,7 +56,7 @@ impl RangeScan {
         mut show: impl FnMut(usize, &Belief, f64),
     ) -> Result<()> {
         let filter = self.filter(particles, tempering);
-        let (state, scans) = (self.start(walk, particles, &mut draws)?, self.network.scans(&walk.images)?);
+        let (state, scans) = (Self::start(walk, particles, &mut draws)?, self.network.scans(&walk.images)?);
         let sensor =
             RangeSensor { camera: &self.camera, walls: &walk.house.walls, scans: &scans, t: 0, every: 1 };
         self.steps(&filter, walk, (state, sensor), &mut draws, |t, state, workspace, log_evidence| {
@@ -98,7 +98,7 @@ impl RangeScan {
     /// the end.
     pub(super) fn first_pose(&self, walk: &Walk, scans: &Scans, mut draws: Stream) -> Result<FirstPose> {
         let filter = self.filter(FOLLOWED, self.tempering);
-        let state = self.start(walk, FOLLOWED, &mut draws)?;
+        let state = Self::start(walk, FOLLOWED, &mut draws)?;
         let begun = state.belief.particles.clone();
         let sensor = RangeSensor { camera: &self.camera, walls: &walk.house.walls, scans, t: 0, every: 2 };
         let mut origins: Vec<u32> = (0..FOLLOWED as u32).collect();
@@ -115,7 +115,7 @@ impl RangeScan {
     }
 
     /// Particles as far as is known where the robot is.
-    fn start(&self, walk: &Walk, particles: usize, draws: &mut Stream) -> Result<FilterState> {
+    fn start(walk: &Walk, particles: usize, draws: &mut Stream) -> Result<FilterState> {
         let mut random = Random::new((driftless_core::Draws::uniform(draws) * (1_u64 << 53) as f64) as u64);
         let poses = first(in_pixels(walk.start), &walk.house.maps, particles, &mut random)?;
         let units = UNITS_PER_PIXEL as f32;

@@ -203,7 +203,7 @@ impl RangeScan {
         let (mut seen, mut targets) = (Vec::new(), vec![0.0; examples.len() * plan.columns() * BINS]);
         for (example, targets) in examples.iter().zip(targets.chunks_exact_mut(plan.columns() * BINS)) {
             let (walk, view) = (&walks[example.walk], lens.drawn(random));
-            lens.through(&view, &walk.images, example.step, &mut seen);
+            view.show(&walk.images, example.step, &mut seen);
             self.aim(walk, example, &view, targets);
         }
         let kept = (1.0 / (1.0 - DROPOUT)) as f32;

@@ -47,7 +47,7 @@ impl Lens {
     /// An image as it is.
     pub(super) fn plain(&self, images: &Images, step: usize, seen: &mut Vec<f32>) {
         let order = (0..self.scale.len()).collect();
-        self.through(&View { mirrored: false, order, scale: self.scale.clone() }, images, step, seen);
+        View { mirrored: false, order, scale: self.scale.clone() }.show(images, step, seen);
     }
 
     /// A view drawn at random.
@@ -70,16 +70,18 @@ impl Lens {
         let scale = scale.collect();
         View { mirrored: random.chance(0.5), order, scale }
     }
+}
 
+impl View {
     /// Adds what is seen of an image.
-    pub(super) fn through(&self, view: &View, images: &Images, step: usize, seen: &mut Vec<f32>) {
+    pub(super) fn show(&self, images: &Images, step: usize, seen: &mut Vec<f32>) {
         let (width, channels) = (images.width, images.channels);
         for row in 0..images.height {
             for column in 0..width {
-                let column = if view.mirrored { width - 1 - column } else { column };
+                let column = if self.mirrored { width - 1 - column } else { column };
                 let pixel = step * images.stride() + (row * width + column) * channels;
-                for (channel, [factor, shift]) in view.scale.iter().enumerate() {
-                    let from = pixel + view.order[channel];
+                for (channel, [factor, shift]) in self.scale.iter().enumerate() {
+                    let from = pixel + self.order[channel];
                     let number = match &images.pixels {
                         Pixels::Bytes(bytes) => f32::from(bytes[from]),
                         Pixels::Floats(numbers) => numbers[from],
@@ -89,9 +91,7 @@ impl Lens {
             }
         }
     }
-}
 
-impl View {
     /// The column of the scene that a column of the view shows, of so many.
     pub(super) fn column(&self, column: usize, columns: usize) -> usize {
         if self.mirrored { columns - 1 - column } else { column }
@@ -128,7 +128,7 @@ mod tests {
         for _ in 0..200 {
             let view = lens.drawn(&mut random);
             let mut seen = Vec::new();
-            lens.through(&view, &image, 0, &mut seen);
+            view.show(&image, 0, &mut seen);
             let depth = |pixel: usize| (seen[4 * pixel + 3] + 1.0) * 50.0;
             let first = view.column(0, 2);
             mirrored += first;
