@@ -2,8 +2,8 @@
 //!
 //! [`METHODS`] lists them. [`AnchoredEm`] learns between labels: `driftless`. [`sdpf`] holds the semi-supervised
 //! filter as the paper states it and as the authors' code computes it; [`lstm`] the recurrent network;
-//! [`Jonschkowski`] is the original differentiable particle filter, `dpf`. In houses all filters are
-//! [`PfnetFilter`], trained in different ways.
+//! [`Jonschkowski`] is the original differentiable particle filter, `dpf`. In houses ours is
+//! [`RangeScan`], and published filters are [`PfnetFilter`].
 //!
 //! The published ones see the crops and the noise that were drawn once before training, as in the authors' code (the
 //! paper does not speak of it). Statistics are those of [`Normalisation`], which looks at known poses only; the

@@ -119,7 +119,8 @@ mod tests {
         (scores[3], scores[4]) = (1000.0, 1000.0);
         log_probabilities(&mut scores);
         let total: f32 = scores.iter().map(|log| log.exp()).sum();
-        assert!((total - 1.0).abs() < 1e-5);
+        // Numbers near 1000 have steps of 6e-5.
+        assert!((total - 1.0).abs() < 1e-4);
         assert!((scores[0] - (0.02_f32 / 40.0).ln()).abs() < 1e-5);
         assert!((interpolated(&scores, 3.5) - scores[3]).abs() < 1e-5);
         let between = interpolated(&scores, 4.25);
