@@ -3,6 +3,7 @@
 //! A name is the path of fields that leads to a parameter, joined by dots:
 //! `measurement.state.layers.0.weight`. Weight files, optimisers and tests all speak of these.
 
+use crate::error::{Error, Result};
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{DType, Device, Gradients, Tensor, TensorData};
 use driftless_world::random::Random;
@@ -58,6 +59,25 @@ pub struct Named {
     pub precision: DType,
     /// Row after row. 32 bits become 64 without loss.
     pub values: Vec<f64>,
+}
+
+/// Takes the values of others by name: all of them, or none if one is missing or has another shape.
+pub(crate) fn replace(own: &mut [Named], given: &[Named]) -> Result<()> {
+    let find = |own: &Named| given.iter().find(|given| given.name == own.name);
+    for own in own.iter() {
+        let problem = match find(own) {
+            Some(given) if given.shape == own.shape => continue,
+            Some(given) => format!("has the shape {:?}, but {:?} is wanted", given.shape, own.shape),
+            None => "is missing".to_owned(),
+        };
+        return Err(Error::File(driftless_world::Error::new(problem).in_field(own.name.clone())));
+    }
+    for own in own {
+        if let Some(given) = find(own) {
+            own.values.clone_from(&given.values);
+        }
+    }
+    Ok(())
 }
 
 impl Named {

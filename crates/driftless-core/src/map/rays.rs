@@ -31,14 +31,6 @@ impl Walls {
         cpu.run(Cast { walls: self, rays, most, found: &mut found });
         found
     }
-
-    /// The same for code that is compiled for the CPU already.
-    #[inline(always)]
-    pub fn cast(&self, rays: &Rays, most: f32) -> [f32; LANES] {
-        let mut distance = [0.0_f32; LANES];
-        Cast { walls: self, rays, most, found: &mut distance }.run();
-        distance
-    }
 }
 
 struct Cast<'a> {
@@ -113,7 +105,7 @@ mod tests {
         for share in [0.0, 0.002, 0.02, 0.2] {
             let wall: Vec<bool> = (0..width * height).map(|_| random.chance(share)).collect();
             let walls = Walls::new(width, height, |pixel| wall[pixel]);
-            for round in 0..40 {
+            for _ in 0..40 {
                 let mut ray = |k: usize| {
                     // Every fourth along an axis, some from outside.
                     let turn = if k.is_multiple_of(4) { (k / 4 % 4) as f64 * 0.25 } else { random.unit() };
@@ -129,7 +121,6 @@ mod tests {
                         let expected = walls.range([*x, *y], [*dx, *dy], 50.0).unwrap_or(50.0);
                         apart += usize::from((f64::from(*found) - expected).abs() > 0.055);
                     }
-                    assert_eq!(walls.cast(&rays, 50.0), walls.ranges(Cpu::Portable, &rays, 50.0), "{round}");
                 }
             }
         }

@@ -28,7 +28,7 @@ use crate::resample::ResamplerSettings;
 use crate::smooth::chain::Bridge;
 use burn::tensor::Device;
 use driftless_core::filter::{Population, Recovery, Tempering};
-use driftless_core::motion::{HeadingNoise, Odometry};
+use driftless_core::motion::Odometry;
 use driftless_core::{Filter, Stream};
 use driftless_world::evaluation::Track;
 use driftless_world::pose::Frame;
@@ -53,8 +53,8 @@ const FIRST_TEMPERING: f64 = 0.2;
 const POSES_FOR_A_PARTICLE: usize = 5;
 /// How far beyond known positions a robot may be, in their extent.
 const MARGIN: f64 = 0.05;
-/// Least noise of the filter's motion, in mean steps: particles that descend from one must part.
-const LEAST_NOISE: f64 = 0.05;
+/// Least noise of the filter's motion, in mean steps and turns.
+const LEAST_NOISE: [f64; 2] = [0.05; 2];
 /// Bayes' rule for a robot that was carried off, or was never where it is believed to be.
 const RECOVERY: Recovery = Recovery { kidnap_probability: 1e-4, most_injected: 0.1 };
 /// Tempering is multiplied by this where images decide between places.
@@ -142,17 +142,7 @@ impl AnchoredEm {
 
     /// How the robot moves, and how exactly.
     fn odometry(&self) -> Odometry {
-        let [position, heading, distance, turn] = self.noise;
-        let step = self.normalisation.step_size;
-        let rest = [position.max(LEAST_NOISE * step[0]), heading.max(LEAST_NOISE * step[2])];
-        Odometry {
-            frame: Frame::Reflected,
-            rest: rest.map(|x| x as f32),
-            share: [distance as f32, turn as f32],
-            scale: 0.0,
-            heading_noise: HeadingNoise::After,
-            missing: self.normalisation.missing_motion(),
-        }
+        noise::motion(self.noise, LEAST_NOISE, Frame::Reflected, &self.normalisation)
     }
 
     /// The filter of an episode whose random numbers are these.

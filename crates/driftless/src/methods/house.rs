@@ -1,7 +1,7 @@
 //! Robots in houses never seen before: PF-net's filter, trained by known poses alone or with the paper's
 //! pseudo-likelihood too.
 //!
-//! The network is Karkus, Hsu & Lee's, on kernels by hand; the filter is the core's step with the paper's noise, in
+//! The network is Karkus, Hsu & Lee's, on fused kernels; the filter is the core's step with the paper's noise, in
 //! training as in use. Beliefs are carried from block to block, gradients end there (truncated back-propagation), and
 //! every block is an update.
 
@@ -36,7 +36,7 @@ pub use recurrent::HouseLstm;
 pub use unlearned::{Unlearned, UnlearnedMethod};
 
 pub(super) use particles::first;
-pub(super) use walk::in_pixels;
+pub(super) use walk::{PIXELS_PER_UNIT, in_pixels};
 
 use network::Network;
 use rayon::prelude::*;

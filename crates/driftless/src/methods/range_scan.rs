@@ -83,7 +83,7 @@ fn noise_of(walks: &[Walk], step: [f64; 3]) -> Noise {
     let mut chains: Vec<&Walk> = walks.iter().collect();
     // Those with most labels say most.
     chains.sort_by_key(|walk| std::cmp::Reverse(walk.labels.iter().flatten().count()));
-    let chains: Vec<noise::Known> = chains.iter().take(96).map(|walk| walk.known.clone()).collect();
+    let chains: Vec<noise::Known> = chains.iter().map(|walk| walk.known.clone()).collect();
     noise::learn(&chains, step)
 }
 

@@ -1,6 +1,8 @@
 //! How noisy the odometry is, learned from labels: what makes the known poses most probable.
 
+use crate::learn::Normalisation;
 use crate::smooth::chain::{Chain, Label, Matrix, Odometry, Posterior};
+use driftless_core::motion::{self, HeadingNoise};
 use driftless_world::labels::Lesson;
 use driftless_world::pose::Frame;
 use rayon::prelude::*;
@@ -52,6 +54,26 @@ impl Known {
         let dynamics = Odometry::new(self.frame, [position, heading], [distance, turn]);
         let Self { actions, labels, prior, .. } = self;
         Chain { dynamics: &dynamics, actions, labels, prior: prior.as_ref() }.smooth().ok()
+    }
+}
+
+/// The filter's motion with this noise, at rest at least so many mean steps and turns: particles that descend from one must
+/// part.
+pub fn motion(
+    [position, heading, distance, turn]: Noise,
+    least: [f64; 2],
+    frame: Frame,
+    normalisation: &Normalisation,
+) -> motion::Odometry {
+    let step = normalisation.step_size;
+    let rest = [position.max(least[0] * step[0]), heading.max(least[1] * step[2])];
+    motion::Odometry {
+        frame,
+        rest: rest.map(|x| x as f32),
+        share: [distance as f32, turn as f32],
+        scale: 0.0,
+        heading_noise: HeadingNoise::After,
+        missing: normalisation.missing_motion(),
     }
 }
 

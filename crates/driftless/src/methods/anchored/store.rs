@@ -3,7 +3,7 @@
 use super::noise::Noise;
 use super::{AnchoredEm, Supervision};
 use crate::error::{Error, Result};
-use crate::parameters::Named;
+use crate::parameters::{Named, replace};
 use burn::tensor::DType;
 
 const TEMPER: &str = "filter.tempering";
@@ -39,26 +39,9 @@ impl AnchoredEm {
         all
     }
 
-    fn check_shapes(&self, parameters: &[Named]) -> Result<()> {
-        for own in &self.values {
-            let given = parameters.iter().find(|part| part.name == own.name);
-            if given.is_none_or(|given| given.shape != own.shape) {
-                return Err(Error::setting(
-                    own.name.clone(),
-                    format!("is missing, or not of shape {:?}", own.shape),
-                ));
-            }
-        }
-        Ok(())
-    }
-
     pub(super) fn take_back(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
-        self.check_shapes(parameters)?;
         let learned = learned_of(parameters)?;
-        for own in &mut self.values {
-            let given = parameters.iter().find(|part| part.name == own.name);
-            own.values.clone_from(&given.expect("it was looked for").values);
-        }
+        replace(&mut self.values, parameters)?;
         self.encoder.load(&self.values);
         (self.tempering, self.noise) = learned;
         (self.bridges, self.drawn) = (None, Vec::new());

@@ -6,6 +6,7 @@ use super::paths::{Evidence, Sizes, Tempered, draw_paths};
 use super::{AnchoredEm, ROUND, sensor};
 use crate::error::{Error, Result};
 use crate::learn::{Ablation, EpochReport, TrainingSet};
+use crate::methods::updates::{Figures, Tally};
 use crate::smooth::chain::Bridge;
 use driftless_core::Stream;
 use driftless_kernels::contrast::Workspace;
@@ -119,24 +120,15 @@ impl AnchoredEm {
             ));
         }
         let mut random = Random::stream(self.seed, epoch);
-        let (mut report, mut total) = (EpochReport::default(), 0.0);
-        let mut workspace = Workspace::default();
+        let (mut tally, mut workspace) = (Tally::default(), Workspace::default());
         for _ in 0..UPDATES {
             let networks = (&self.encoder, &self.matcher);
             let (value, gradients) = contrast::loss(networks, &examples, &mut workspace, &mut random);
             let step = self.optimiser.step_on(&mut self.values, value, gradients);
             self.encoder.load(&self.values);
-            if step.skipped.is_some() {
-                report.skipped += 1;
-                continue;
-            }
-            (report.updates, total) = (report.updates + 1, total + value);
-            report.gradient_norm += step.gradient_norm;
+            tally.add(&Figures { losses: vec![("contrast", value)], effective_sample_size: None }, &step);
         }
-        let made = report.updates.max(1) as f64;
-        report.gradient_norm /= made;
-        report.losses = vec![("contrast".to_owned(), total / made)];
-        Ok(report)
+        Ok(tally.report())
     }
 }
 

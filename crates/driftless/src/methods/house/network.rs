@@ -1,7 +1,7 @@
 //! PF-net's weights: how they are drawn, and between the optimiser and the kernels.
 
-use crate::error::{Error, Result};
-use crate::parameters::Named;
+use crate::error::Result;
+use crate::parameters::{Named, replace};
 use burn::tensor::DType;
 use driftless_kernels::pfnet::{PfnetGradient, PfnetNet, PfnetPlan, TensorPlan};
 use driftless_world::random::Random;
@@ -44,18 +44,7 @@ impl Network {
 
     /// Takes others, which must have the same names and shapes.
     pub(super) fn set(&mut self, given: &[Named]) -> Result<()> {
-        for own in &mut self.values {
-            let found = given.iter().find(|given| given.name == own.name);
-            let problem = match found {
-                Some(given) if given.shape == own.shape => {
-                    own.values.clone_from(&given.values);
-                    continue;
-                }
-                Some(given) => format!("has the shape {:?}, but {:?} is wanted", given.shape, own.shape),
-                None => "is missing".to_owned(),
-            };
-            return Err(Error::File(driftless_world::Error::new(problem).in_field(own.name.clone())));
-        }
+        replace(&mut self.values, given)?;
         self.arrange();
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! How much a scan may say: evaluated on whole episodes that the network has not seen.
 
 use super::RangeScan;
+use super::sensor::Scans;
 use super::training::held_out;
 use super::walks::Walk;
 use crate::error::Result;
@@ -22,11 +23,13 @@ impl RangeScan {
     pub(super) fn calibrate(&mut self, epoch: u64, walks: &[Walk]) -> Result<()> {
         let count = held_out(walks.len());
         let evaluated = &walks[if count > 0 { walks.len() - count } else { 0 }..];
-        let evaluated: Vec<&Walk> = evaluated.iter().filter(|walk| walk.has_label()).collect();
+        let evaluated = evaluated.par_iter().filter(|walk| walk.has_label());
+        let seen = evaluated.map(|walk| Ok((walk, self.network.scans(&walk.images)?)));
+        let evaluated = seen.collect::<Result<Vec<(&Walk, Scans)>>>()?;
         let evaluate = |tempering: f64| -> Result<f64> {
-            let one = |(number, walk): (usize, &&Walk)| {
+            let one = |(number, (walk, scans)): (usize, &(&Walk, Scans))| {
                 let (mut sum, draws) = (0.0, Stream::new(self.seed.rotate_left(16) ^ epoch, number as u64));
-                self.follow(walk, tempering, PARTICLES, draws, |t, belief, _| {
+                self.follow((walk, scans), tempering, PARTICLES, draws, |t, belief, _| {
                     if let Some(label) = walk.labels[t] {
                         let density =
                             Mixture::new(belief, KERNEL.to_vec()).log_density(&label.map(f64::from));

@@ -5,7 +5,7 @@ use super::sensor::Scans;
 use super::views::Lens;
 use crate::error::{Error, Result};
 use crate::optimise::{Optimiser, Report};
-use crate::parameters::Named;
+use crate::parameters::{Named, replace};
 use burn::tensor::DType;
 use driftless_kernels::Cpu;
 use driftless_kernels::range_scan::{ScanMemory, ScanNet, ScanPlan, ScanTensor};
@@ -43,14 +43,7 @@ impl Network {
 
     /// Takes others, which must have the same names and shapes.
     pub(super) fn set(&mut self, given: &[Named]) -> Result<()> {
-        for own in &mut self.values {
-            let found = given.iter().find(|given| given.name == own.name && given.shape == own.shape);
-            let Some(found) = found else {
-                let problem = format!("is missing, or not of shape {:?}", own.shape);
-                return Err(Error::File(driftless_world::Error::new(problem).in_field(own.name.clone())));
-            };
-            own.values.clone_from(&found.values);
-        }
+        replace(&mut self.values, given)?;
         self.arrange();
         Ok(())
     }

@@ -5,10 +5,11 @@ use super::walks::{Houses, Walk};
 use super::{LEAST_NOISE, RangeScan};
 use crate::error::Result;
 use crate::learn::Tracking;
-use crate::methods::house::{first, in_pixels, told};
+use crate::methods::anchored::noise;
+use crate::methods::house::{PIXELS_PER_UNIT, first, in_pixels, told};
 use crate::methods::recorder::Recorder;
 use driftless_core::filter::{Population, Tempering};
-use driftless_core::motion::{HeadingNoise, Odometry, Still};
+use driftless_core::motion::{Odometry, Still};
 use driftless_core::{Belief, Filter, FilterState, Motion, Particles, Space, Stream, Workspace};
 use driftless_world::evaluation::Track;
 use driftless_world::pose::Frame;
@@ -27,40 +28,27 @@ pub(super) struct FirstPose {
 }
 
 /// Centimetres in a pixel of the map.
-pub(super) const UNITS_PER_PIXEL: f64 = 2.0;
+pub(super) const UNITS_PER_PIXEL: f64 = 1.0 / PIXELS_PER_UNIT;
 
 impl RangeScan {
     /// How the robot moves, and how exactly.
     fn odometry(&self) -> Odometry {
-        let [position, heading, distance, turn] = self.noise;
-        let step = self.normalisation.step_size;
-        let rest = [position.max(LEAST_NOISE[0] * step[0]), heading.max(LEAST_NOISE[1] * step[2])];
-        Odometry {
-            frame: Frame::Robot,
-            rest: rest.map(|x| x as f32),
-            share: [distance as f32, turn as f32],
-            scale: 0.0,
-            heading_noise: HeadingNoise::After,
-            missing: self.normalisation.missing_motion(),
-        }
+        noise::motion(self.noise, LEAST_NOISE, Frame::Robot, &self.normalisation)
     }
 
     /// Follows an episode from what the robot is told of its start; `show` is given the step, the belief and the log
     /// evidence of what was seen.
     pub(super) fn follow(
         &self,
-        walk: &Walk,
+        (walk, scans): (&Walk, &Scans),
         tempering: f64,
         particles: usize,
         mut draws: Stream,
         mut show: impl FnMut(usize, &Belief, f64),
     ) -> Result<()> {
-        let filter = self.filter(particles, tempering);
-        let (state, scans) = (Self::start(walk, particles, &mut draws)?, self.network.scans(&walk.images)?);
-        let sensor =
-            RangeSensor { camera: &self.camera, walls: &walk.house.walls, scans: &scans, t: 0, every: 1 };
-        self.steps(&filter, walk, (state, sensor), &mut draws, |t, state, workspace, log_evidence| {
-            let _ = workspace;
+        let (filter, state) = (self.filter(particles, tempering), Self::start(walk, particles, &mut draws)?);
+        let sensor = RangeSensor { camera: &self.camera, walls: &walk.house.walls, scans, t: 0, every: 1 };
+        self.steps(&filter, walk, (state, sensor), &mut draws, |t, state, _, log_evidence| {
             show(t, &state.belief, log_evidence);
         });
         Ok(())
@@ -128,9 +116,10 @@ impl RangeScan {
     pub(super) fn track_one(&self, number: usize, episode: &Trajectory, how: Tracking) -> Result<Track> {
         let (lesson, truth) = told(number, episode)?;
         let walk = Walk::new(&lesson, &mut Houses::default())?;
+        let scans = self.network.scans(&walk.images)?;
         let mut recorder = Recorder::new(truth, number as u64, how, &self.normalisation);
         let draws = Stream::new(how.seed, number as u64);
-        self.follow(&walk, self.tempering, how.particles, draws, |_, belief, log_evidence| {
+        self.follow((&walk, &scans), self.tempering, how.particles, draws, |_, belief, log_evidence| {
             recorder.step(belief, log_evidence);
         })?;
         Ok(recorder.track())

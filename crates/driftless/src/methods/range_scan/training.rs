@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::learn::EpochReport;
 use crate::methods::anchored::Supervision;
 use crate::methods::anchored::paths::{Drawn, Evidence, Sizes, draw_paths};
+use crate::methods::updates::{Figures, Tally};
 use crate::smooth::chain::Bridge;
 use driftless_core::Stream;
 use driftless_core::exponential::log_sum_exp;
@@ -146,23 +147,15 @@ impl RangeScan {
         }
         let lens = Lens::of(&walks[0].images)?;
         let mut random = Random::stream(self.seed, epoch);
-        let (mut report, mut total) = (EpochReport::default(), 0.0);
+        let mut tally = Tally::default();
         for update in 0..self.updates {
             let chosen: Vec<&Example> =
                 (0..self.batch).map(|_| &examples[random.below(examples.len())]).collect();
             let (loss, gradient) = self.loss(walks, &lens, &chosen, (epoch << 20) | update);
             let step = self.network.update(&mut self.optimiser, loss, gradient, DECAY);
-            if step.skipped.is_some() {
-                report.skipped += 1;
-                continue;
-            }
-            (report.updates, total) = (report.updates + 1, total + loss);
-            report.gradient_norm += step.gradient_norm;
+            tally.add(&Figures { losses: vec![("cross-entropy", loss)], effective_sample_size: None }, &step);
         }
-        let made = report.updates.max(1) as f64;
-        report.gradient_norm /= made;
-        report.losses = vec![("cross-entropy".to_owned(), total / made)];
-        Ok(report)
+        Ok(tally.report())
     }
 
     /// The mean cross-entropy of some images' scans, and its gradient.

@@ -8,7 +8,7 @@ use driftless_world::trajectory::{Images, Pixels};
 const GAIN: f64 = 0.35;
 /// Brightness moves by up to this, of a range from -1 to 1.
 const SHIFT: f64 = 0.25;
-/// The noise of depth that is drawn anew: a share of it.
+/// Depth changes by up to this share from view to view.
 const DEPTH_GAIN: f64 = 0.02;
 
 /// How numbers of a pixel are scaled: x becomes factor x + shift, channel by channel.
