@@ -89,8 +89,13 @@ pub fn run(wanted: &args::Evaluate) -> Result<()> {
 }
 
 /// Settings of what robots live through, not of what was learned.
-const OF_RECORDINGS: [&str; 9] = [
+const OF_RECORDINGS: [&str; 14] = [
     "pixel_noise",
+    "robot.start",
+    "robot.start_distance",
+    "robot.start_degrees",
+    "robot.lost",
+    "robot.unit",
     "house.start",
     "house.start_metres",
     "house.start_degrees",
@@ -211,7 +216,8 @@ fn plan(recordings: &Recordings, tracks: &[Track], maze: Option<&Layout>) -> Res
     let [low, high] = [[edge(0, f64::min), edge(1, f64::min)], [edge(0, f64::max), edge(1, f64::max)]];
     let space = 0.05 * (high[0] - low[0]).max(high[1] - low[1]).max(1.0);
     let (low, high) = (low.map(|value| value - space), high.map(|value| value + space));
-    Ok(Plan { low, high, walls: Vec::new(), unit: "units".into() })
+    let unit = if recordings.unit().is_empty() { "units" } else { recordings.unit() };
+    Ok(Plan { low, high, walls: Vec::new(), unit: unit.into() })
 }
 
 /// Figures on what a method has learned from, or was chosen by, are too good.

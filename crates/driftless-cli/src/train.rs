@@ -12,7 +12,7 @@ pub use watcher::Watcher;
 
 use crate::args::Train;
 use crate::interrupt;
-use crate::output::complain;
+use crate::output::{complain, print};
 use crate::usage::misused;
 use anyhow::{Context, Result};
 use driftless::learn::{
@@ -39,11 +39,12 @@ pub fn run(wanted: &Train) -> Result<ExitCode> {
     interrupt::answer("stopping after this epoch; press again to stop at once");
     let (folder, ended) = match (wanted, &wanted.resume) {
         (_, Some(folder)) => (folder, run_again(folder, |config| Watcher::new(config.experiment.epochs))?),
-        (Train { experiment: Some(name), recordings: Some(train), run: Some(run), .. }, None) => {
-            let experiment = experiments::find(name, &wanted.settings)?;
-            if let Some(note) = experiments::note(name) {
-                complain(&note);
-            }
+        (Train { recordings: Some(train), dry_run: true, .. }, None) => {
+            print(&experiments::wanted(wanted, train)?.to_toml()?)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        (Train { recordings: Some(train), run: Some(run), .. }, None) => {
+            let experiment = experiments::wanted(wanted, train)?;
             let files = Files {
                 train: train.clone(),
                 valid: wanted.valid.clone(),
@@ -51,7 +52,7 @@ pub fn run(wanted: &Train) -> Result<ExitCode> {
             };
             (run, run_new(&experiment, &files, run, &mut Watcher::new(experiment.epochs))?)
         }
-        _ => misused!("an experiment, --train and --run are needed, or --resume alone"),
+        _ => misused!("--train and --run are needed, or --resume alone"),
     };
     ending::tell(folder, &ended)
 }

@@ -127,12 +127,12 @@ impl Statistics {
     }
 }
 
-/// Adds rows of `width` numbers, a column's numbers to its own moments.
+/// Adds rows of `width` numbers, a column's numbers to its own moments; what is missing is left out.
 fn push_all(moments: &mut Vec<Moments>, width: usize, values: impl Iterator<Item = f64>) {
     if moments.len() < width {
         moments.resize(width, Moments::default());
     }
-    for (i, value) in values.enumerate() {
+    for (i, value) in values.enumerate().filter(|(_, value)| value.is_finite()) {
         moments[i % width].push(value);
     }
 }

@@ -7,6 +7,7 @@
 
 mod ablation;
 mod data;
+mod describe;
 mod experiment;
 mod gathered;
 mod normalisation;
@@ -15,9 +16,10 @@ mod session;
 
 pub use ablation::Ablation;
 pub use data::{Source, TrainingSet};
+pub use describe::{Described, describe};
 pub use experiment::{
-    Experiment, HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, MethodName, SeenImages,
-    SeenMaps, ViewGeometry, WorldKind,
+    Experiment, HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, MethodName, RobotSettings,
+    RobotStart, SeenImages, SeenMaps, SensorKind, SensorSettings, ViewGeometry, WorldKind,
 };
 pub use gathered::{Files, Gathered};
 pub use normalisation::Normalisation;

@@ -3,7 +3,7 @@
 //! [`METHODS`] lists them. [`AnchoredEm`] learns between labels: `driftless`. [`sdpf`] holds the semi-supervised
 //! filter as the paper states it and as the authors' code computes it; [`lstm`] the recurrent network;
 //! [`Jonschkowski`] is the original differentiable particle filter, `dpf`. In houses ours is
-//! [`RangeScan`], and published filters are [`PfnetFilter`].
+//! [`RangeScan`], and published filters are [`PfnetFilter`]; for a robot's own log it is [`RobotEm`].
 //!
 //! The published ones see the crops and the noise that were drawn once before training, as in the authors' code (the
 //! paper does not speak of it). Statistics are those of [`Normalisation`], which looks at known poses only; the
@@ -18,6 +18,7 @@ pub mod lstm;
 mod range_scan;
 mod recorder;
 mod registry;
+mod robot;
 pub mod sdpf;
 mod trace_loss;
 mod tracking;
@@ -28,6 +29,7 @@ pub use house::{HouseLstm, PfnetFilter, Training, Unlearned, UnlearnedMethod};
 pub use jonschkowski::Jonschkowski;
 pub use range_scan::RangeScan;
 pub use registry::{BuildMethod, Learns, METHODS, Registered, methods_in};
+pub use robot::{RobotEm, RobotOdometry};
 
 use crate::error::{Error, Result};
 use crate::learn::{Experiment, Method, Normalisation};

@@ -18,13 +18,16 @@ fn train_help() -> String {
 Examples:
   driftless train maze-driftless --train nav01_train.npz --run runs/ours
   driftless train maze-sdpf --train a.npz --valid b.npz --run runs/sdpf label_fraction=0.25 seed=2
-  driftless train my.toml --train a.npz --run runs/mine
+  driftless train --train mylog.npz --run runs/mine
+  driftless train --train mylog.npz --dry-run > mine.toml
+  driftless train mine.toml --train mylog.npz --run runs/mine
   driftless train --resume runs/ours
 
 Built-in experiments: {}.
 Methods:
 {}Settings: method, label_fraction, trajectories, validation_episodes, particles, epochs,
-batch_size, seed, odometry_noise, pixel_noise, crop, ablation, kernels; in houses house.KEY too;
+batch_size, seed, odometry_noise, pixel_noise, crop, ablation, kernels; in houses house.KEY too,
+with a log of one's own robot.KEY and [[sensor]] (see `--dry-run`);
 resampler.kind, resampler.below (a share of N) and what the kind has.
 Resamplers:
 {}Exit codes: 0 finished, 1 failed, 2 wrong usage, 4 diverged (the best weights are kept),
@@ -39,15 +42,14 @@ Resamplers:
 #[derive(Args, Debug)]
 #[command(after_help = train_help())]
 pub struct Train {
-    /// A built-in experiment or a file in TOML
-    #[arg(required_unless_present = "resume")]
+    /// A built-in experiment or a file in TOML [default: what a plain log looks like]
     pub experiment: Option<String>,
 
     /// Settings to replace, as label_fraction=0.25
     #[arg(value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
 
-    /// Recordings to learn from: DPF's npz, in houses PF-net's tfrecords
+    /// Recordings to learn from: a plain log, DPF's npz, in houses PF-net's tfrecords
     #[arg(long = "train", value_name = "FILE", required_unless_present = "resume")]
     pub recordings: Option<PathBuf>,
 
@@ -56,8 +58,12 @@ pub struct Train {
     pub valid: Option<PathBuf>,
 
     /// A new folder for the run
-    #[arg(long, value_name = "DIR", required_unless_present = "resume")]
+    #[arg(long, value_name = "DIR", required_unless_present_any = ["resume", "dry_run"])]
     pub run: Option<PathBuf>,
+
+    /// Print the experiment that would be run, in TOML, and stop
+    #[arg(long, conflicts_with = "resume")]
+    pub dry_run: bool,
 
     /// Go on with the run in this folder, with its own settings and data; `epochs` may be changed in its config.toml
     #[arg(

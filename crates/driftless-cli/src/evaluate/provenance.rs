@@ -54,6 +54,9 @@ fn settings(experiment: &Experiment) -> Result<BTreeMap<String, Value>> {
     } else {
         all.retain(|key, _| !key.starts_with("house."));
     }
+    if experiment.world == WorldKind::Robot {
+        flatten("robot", serde_json::to_value(&experiment.robot)?, &mut all);
+    }
     Ok(all)
 }
 

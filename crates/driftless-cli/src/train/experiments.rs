@@ -1,14 +1,19 @@
 //! The experiments that come with the program, and those that are read from files.
 
+use crate::args::Train;
+use crate::output::complain;
 use crate::usage::{Usage, misused};
 use anyhow::Result;
 use driftless::config::{nearest_name, renamed_method};
-use driftless::learn::Experiment;
-use driftless_world::files::Source;
+use driftless::learn::{Experiment, WorldKind, describe};
+use driftless_world::files::{FileKind, Source};
 use std::path::Path;
 
 /// Names and texts of the folder `experiments`, part of the program so that it works anywhere.
 const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
+
+/// What a plain log is learned by if nothing else is asked for.
+const OWN_ROBOT: &str = "robot-driftless";
 
 /// Names that mean something else than in version 0.1, and what is called now what they meant.
 const OTHER_MEANING: [(&str, &str); 3] = [
@@ -29,6 +34,36 @@ pub fn find(name: &str, settings: &[String]) -> Result<Experiment> {
     let text = text(name)?;
     Experiment::parse(&text, &[]).map_err(|error| error.in_file(name))?;
     Experiment::parse(&text, settings).map_err(|error| Usage(error.to_string()).into())
+}
+
+/// The experiment that a command asks for: by name, or as a robot's own log looks. What is chosen is said on standard
+/// error.
+pub fn wanted(command: &Train, recordings: &Path) -> Result<Experiment> {
+    let mut settings = command.settings.clone();
+    let mut name = command.experiment.as_deref();
+    if let Some(setting) = name.filter(|name| name.contains('=')) {
+        // Without an experiment, the first word is a setting.
+        settings.insert(0, setting.to_owned());
+        name = None;
+    }
+    if name.is_none() && FileKind::of(recordings)? != FileKind::Log {
+        let kind = FileKind::of(recordings)?;
+        let names: Vec<&str> = names().collect();
+        misused!(
+            "{}: holds {kind}; say which experiment to run (built in: {})",
+            recordings.display(),
+            names.join(", ")
+        );
+    }
+    let name = name.unwrap_or(OWN_ROBOT);
+    let experiment = find(name, &settings)?;
+    note(name).iter().for_each(|note| complain(note));
+    if experiment.world != WorldKind::Robot || FileKind::of(recordings)? != FileKind::Log {
+        return Ok(experiment);
+    }
+    let described = describe(&experiment, recordings)?;
+    described.notes.iter().for_each(|note| complain(note));
+    Ok(described.experiment)
 }
 
 /// What somebody should know who knows a name from version 0.1.
@@ -67,7 +102,6 @@ fn renamed(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use driftless::learn::WorldKind;
     use driftless::methods::{Learns, METHODS};
 
     #[test]
@@ -78,7 +112,9 @@ mod tests {
             assert_eq!(*name, format!("{}-{}", experiment.world, method.id), "named by world and method");
             assert!(experiment.registered().is_some(), "{name}");
             let epochs = match experiment.world {
-                WorldKind::House if method.learns == Learns::Nothing => 1,
+                WorldKind::House | WorldKind::Robot if method.learns == Learns::Nothing => 1,
+                WorldKind::Robot if method.id == "driftless" => 6,
+                WorldKind::Robot => 1,
                 WorldKind::House if method.id.starts_with("driftless") => 30,
                 WorldKind::House => 12,
                 WorldKind::Maze if method.id.starts_with("driftless") => 60,

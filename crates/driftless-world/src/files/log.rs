@@ -5,6 +5,7 @@
 //! | `observations` | (M, D), (M, H, W) or (M, H, W, C) | a vector or an image a step; images uint8 or float |
 //! | `actions` | (M, A) | optional; row t is the motion that led *into* step t |
 //! | `poses` | (M, S) | optional; the true state, angles in radians; a row of NaN where unknown |
+//! | `beam_angles` | (D,) | optional; bearings of a scan's beams in radians, left positive |
 //! | `lengths` | (E,) integers | optional; steps of each episode, in order; their sum is M |
 //!
 //! `numpy.savez("log.npz", observations=..., actions=..., poses=..., lengths=...)` writes one.
@@ -30,6 +31,7 @@ pub struct LogFile {
     observations: Array,
     actions: Option<Array>,
     poses: Option<Array>,
+    beam_angles: Option<Vec<f64>>,
     /// Row at which each episode starts, and the end.
     starts: Vec<usize>,
     comment: String,
@@ -62,12 +64,18 @@ impl LogFile {
             Some(lengths) => starts(&lengths, rows)?,
             None => vec![0, rows],
         };
-        Ok(Self { path: None, observations, actions, poses, starts, comment: npz.comment() })
+        let beam_angles = optional("beam_angles")?.map(|array| angles(&array, &observations)).transpose()?;
+        Ok(Self { path: None, observations, actions, poses, beam_angles, starts, comment: npz.comment() })
     }
 
     /// The comment left by whoever wrote the file; empty if there is none.
     pub fn comment(&self) -> &str {
         &self.comment
+    }
+
+    /// Bearings of a scan's beams in radians, if the file has them.
+    pub fn beam_angles(&self) -> Option<&[f64]> {
+        self.beam_angles.as_deref()
     }
 
     fn trajectory(&self, rows: Range<usize>) -> Result<Trajectory> {
@@ -84,7 +92,7 @@ impl LogFile {
         let (height, width, channels) = match *array.shape() {
             [_, height, width] => (height, width, 1),
             [_, height, width, channels] => (height, width, channels),
-            _ => return Ok(Observations::Vectors(Rows::new(array.row_len(), finite(array, rows)?)?)),
+            _ => return Ok(Observations::Vectors(Rows::new(array.row_len(), readings(array, rows)?)?)),
         };
         let pixels = if array.dtype() == Dtype::U8 {
             Pixels::Bytes(array.read_u8(rows)?)
@@ -128,6 +136,27 @@ fn check_observations(array: &Array) -> Result<()> {
         return Ok(());
     };
     Err(Error::new(format!("has shape {shape:?}; {problem}")).in_field("observations"))
+}
+
+/// Readings of an episode: one that is not finite is missing, and NaN.
+fn readings(array: &Array, rows: Range<usize>) -> Result<Vec<f32>> {
+    let mut values = array.read_f32(rows)?;
+    values.iter_mut().filter(|value| !value.is_finite()).for_each(|value| *value = f32::NAN);
+    Ok(values)
+}
+
+/// Bearings of all beams: finite, one for each number of an observation.
+fn angles(array: &Array, observations: &Array) -> Result<Vec<f64>> {
+    let wrong = |problem: String| Err(Error::new(problem).in_field("beam_angles"));
+    if array.shape() != [observations.row_len()] {
+        let beams = observations.row_len();
+        return wrong(format!("has shape {:?}, but ({beams},) is expected", array.shape()));
+    }
+    let angles = array.read_f64(0..array.rows())?;
+    match angles.iter().position(|angle| !angle.is_finite()) {
+        Some(at) => wrong(format!("holds {} at beam {at}", angles[at])),
+        None => Ok(angles),
+    }
 }
 
 /// Numbers of the rows of an episode, none of them NaN or infinite.

@@ -109,8 +109,11 @@ fn logs_say_what_is_wrong() {
         (vec![("observations", f, &[4][..], vec![0.0; 4])], "(steps, numbers)"),
         (vec![("observations", f, &[0, 2], vec![])], "there is no step"),
         (vec![("observations", f, &[2, 0], vec![])], "holds nothing"),
+        (vec![("observations", f, &[2, 1], vec![nan, inf])], "fine"),
+        (vec![seen(), ("beam_angles", f, &[3], vec![0.0; 3])], "field beam_angles: has shape [3], but (2,)"),
+        (vec![seen(), ("beam_angles", f, &[2], vec![0.0, nan])], "field beam_angles: holds NaN at beam 1"),
         (
-            vec![("observations", f, &[2, 1], vec![0.0, nan])],
+            vec![("observations", f, &[2, 1, 1], vec![0.0, nan])],
             "episode 0: field observations: holds NaN at step 1, column 0; leave out",
         ),
         (vec![seen(), ("actions", f, &[3, 2], vec![0.0; 6])], "field actions: has shape [3, 2]"),

@@ -47,6 +47,11 @@ impl PixelScale {
         })
     }
 
+    /// For robots without a camera: one pixel that never varies.
+    pub(crate) fn none() -> Self {
+        Self { height: 1, width: 1, mean: vec![0.0], std: vec![1.0] }
+    }
+
     /// Fails if sizes and numbers do not fit together, or nothing can be divided by them: for what was read.
     pub(crate) fn check(&self) -> std::result::Result<(), String> {
         let [channels, height, width] = self.shape();

@@ -2,11 +2,13 @@
 
 mod house;
 mod method_name;
+mod robot;
 
 pub use house::{
     HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, SeenImages, SeenMaps, ViewGeometry,
 };
 pub use method_name::MethodName;
+pub use robot::{RobotSettings, RobotStart, SensorKind, SensorSettings};
 
 use super::Ablation;
 use crate::config;
@@ -26,6 +28,8 @@ pub enum WorldKind {
     Maze,
     /// In houses with floor plans, others in every test.
     House,
+    /// Wherever somebody's own robot is: a plain log.
+    Robot,
 }
 
 /// As it is written in experiments.
@@ -34,6 +38,7 @@ impl fmt::Display for WorldKind {
         f.write_str(match self {
             Self::Maze => "maze",
             Self::House => "house",
+            Self::Robot => "robot",
         })
     }
 }
@@ -85,6 +90,12 @@ pub struct Experiment {
     /// Settings of experiments in houses.
     #[serde(skip_serializing_if = "is_default")]
     pub house: HouseSettings,
+    /// Settings of experiments with logs of one's own.
+    #[serde(skip_serializing_if = "is_default")]
+    pub robot: RobotSettings,
+    /// The robot's sensors, for logs of one's own; none means what the log looks like.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sensor: Vec<SensorSettings>,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -116,6 +127,8 @@ impl Default for Experiment {
             resampler: None,
             world: WorldKind::Maze,
             house: HouseSettings::default(),
+            robot: RobotSettings::default(),
+            sensor: Vec::new(),
         }
     }
 }
@@ -158,8 +171,12 @@ impl Experiment {
         if replaced.is_empty() {
             return Ok(self.clone());
         }
-        let text = toml::to_string(self).map_err(|error| Error::setting("experiment", error.to_string()))?;
-        Self::parse(&text, replaced)
+        Self::parse(&self.to_toml()?, replaced)
+    }
+
+    /// As a file of experiments has it.
+    pub fn to_toml(&self) -> Result<String> {
+        toml::to_string(self).map_err(|error| Error::setting("experiment", error.to_string()))
     }
 
     /// The line of the registry that its method has in its world, if it works there.
@@ -214,6 +231,8 @@ impl Experiment {
         config::check("epochs", self.epochs, self.epochs <= MOST_EPOCHS, "at most 1000000000")?;
         config::check("seed", self.seed, i64::try_from(self.seed).is_ok(), LARGEST)?;
         self.house.check()?;
+        self.robot.check()?;
+        self.sensor.iter().try_for_each(SensorSettings::check)?;
         let share = (0.0..=10.0).contains(&self.odometry_noise);
         config::check("odometry_noise", self.odometry_noise, share, "a share from 0 to 10")?;
         let visible = (0.0..=1000.0).contains(&self.pixel_noise);

@@ -62,8 +62,9 @@ impl Normalisation {
         let (mut measured, mut frames) = (Vec::new(), Vec::new());
         for handful in all[..all.len().min(MOST)].chunks(HANDFUL) {
             for lesson in lessons.lessons(handful, 0)? {
-                // Houses have floor plans, and PF-net's odometry.
-                let frame = if lesson.floor().is_some() { Frame::Robot } else { Frame::Reflected };
+                // Only mazes have DPF's odometry.
+                let is_maze = lesson.floor().is_none() && images(&lesson).is_some();
+                let frame = if is_maze { Frame::Reflected } else { Frame::Robot };
                 frames.push(frame);
                 measured.push(lesson.without_floor());
             }
@@ -71,7 +72,11 @@ impl Normalisation {
         let lessons = measured;
         let images: Vec<&Images> = lessons.iter().filter_map(images).collect();
         let problem = |what: String| Error::File(driftless_world::Error::new(what));
-        let pixels = PixelScale::measure(images).map_err(|what| problem(format!("training data: {what}")))?;
+        let pixels = if images.is_empty() && !lessons.is_empty() {
+            PixelScale::none()
+        } else {
+            PixelScale::measure(images).map_err(|what| problem(format!("training data: {what}")))?
+        };
         let (mut states, mut actions) = ([Moments::default(); 3], [Moments::default(); 3]);
         let mut steps = StepSizes::default();
         for (lesson, frame) in lessons.iter().zip(frames) {

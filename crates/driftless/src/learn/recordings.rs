@@ -4,6 +4,7 @@
 //! same file for the same purpose has the same episodes, on the command line and in a program.
 
 mod house;
+mod log;
 
 use super::{Experiment, Source, WorldKind};
 use crate::error::Result;
@@ -15,6 +16,7 @@ use driftless_world::maze::Layout;
 use driftless_world::random::Random;
 use driftless_world::{Dataset, Error, Pose, Trajectory};
 use house::Houses;
+use log::Logs;
 use std::path::{Path, PathBuf};
 
 /// What noise is drawn for; each has numbers of its own under the same seed.
@@ -50,6 +52,7 @@ pub struct Recordings {
 enum Robots {
     Maze(Box<DpfFile>),
     House(Box<Houses>),
+    Own(Box<Logs>),
 }
 
 impl Recordings {
@@ -64,7 +67,17 @@ impl Recordings {
         let kind = FileKind::of(path)?;
         let wrong = |advice: &str| Err(Error::new(format!("holds {kind}; {advice}")).in_file(path).into());
         match (kind, experiment.world) {
-            (FileKind::Dpf, WorldKind::Maze) | (FileKind::Pfnet, WorldKind::House) => {}
+            (FileKind::Dpf, WorldKind::Maze)
+            | (FileKind::Pfnet, WorldKind::House)
+            | (FileKind::Log, WorldKind::Robot) => {}
+            (FileKind::Log, WorldKind::Maze | WorldKind::House) => {
+                return wrong("train from it without an experiment, or with robot-driftless or world=robot");
+            }
+            (_, WorldKind::Robot) => {
+                return wrong(
+                    "this experiment is for a plain log; `driftless import` and docs/data-formats.md make one",
+                );
+            }
             (FileKind::Pfnet, WorldKind::Maze) => {
                 return wrong("this experiment is for mazes: try house-sdpf, or world=house");
             }
@@ -84,6 +97,10 @@ impl Recordings {
             return Ok(Self { path: path.to_path_buf(), file: Robots::House(Box::new(houses)), seed });
         }
         let seed = Random::stream(seed ^ 0x7265_636f_7264, purpose as u64).bits();
+        if experiment.world == WorldKind::Robot {
+            let file = Robots::Own(Box::new(Logs::open(path, experiment, seed, purpose)?));
+            return Ok(Self { path: path.to_path_buf(), file, seed });
+        }
         let options = DpfOptions {
             steps_per_episode: steps,
             odometry_noise: experiment.odometry_noise as f32,
@@ -106,6 +123,7 @@ impl Recordings {
         match &self.file {
             Robots::Maze(file) => file.len(),
             Robots::House(file) => file.len(),
+            Robots::Own(file) => file.len(),
         }
     }
 
@@ -119,6 +137,7 @@ impl Recordings {
         Ok(match &self.file {
             Robots::Maze(file) => file.steps_per_episode(),
             Robots::House(file) => file.steps()?,
+            Robots::Own(file) => file.get(0)?.len(),
         })
     }
 
@@ -127,6 +146,7 @@ impl Recordings {
         match &self.file {
             Robots::Maze(file) => file.image_shape(),
             Robots::House(file) => [56, 56, file.channels()],
+            Robots::Own(file) => [1, file.width(), 1],
         }
     }
 
@@ -135,6 +155,7 @@ impl Recordings {
         Ok(match &self.file {
             Robots::Maze(file) => file.get(index)?,
             Robots::House(file) => file.get(index)?,
+            Robots::Own(file) => file.get(index)?,
         })
     }
 
@@ -147,6 +168,7 @@ impl Recordings {
                 Some(images) => (images, 0),
                 None => return Ok((0, 0, Vec::new())),
             },
+            Robots::Own(_) => return Ok((0, 0, Vec::new())),
         };
         let byte = |i: usize| images.pixels.get(i).clamp(0.0, 255.0) as u8;
         let frame = |t: usize| {
@@ -158,25 +180,27 @@ impl Recordings {
     }
 
     /// The unit of length; nothing where it has no name.
-    pub fn unit(&self) -> &'static str {
-        match self.file {
+    pub fn unit(&self) -> &str {
+        match &self.file {
             Robots::Maze(_) => "",
             Robots::House(_) => "cm",
+            Robots::Own(file) => file.unit(),
         }
     }
 
     /// From where on a robot is lost: in houses PF-net's metre.
     pub fn thresholds(&self) -> Thresholds {
-        match self.file {
+        match &self.file {
             Robots::Maze(_) => Thresholds::default(),
             Robots::House(_) => Thresholds { lost: 100.0, localised: 100.0 },
+            Robots::Own(file) => Thresholds { lost: file.lost(), localised: file.lost() },
         }
     }
 
     /// The floor plan of an episode in a house.
     pub fn floor_plan(&self, index: usize) -> Result<Option<Plan>> {
         match &self.file {
-            Robots::Maze(_) => Ok(None),
+            Robots::Maze(_) | Robots::Own(_) => Ok(None),
             Robots::House(file) => Ok(Some(Plan::of_house(&file.recorded(index)?.maps))),
         }
     }
@@ -197,11 +221,13 @@ impl Recordings {
 
     /// The world's name: the file's own if nothing else is known.
     pub fn world(&self) -> Result<String> {
-        let Robots::Maze(file) = &self.file else {
-            return Ok("house".to_owned());
+        let stem = || self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let file = match &self.file {
+            Robots::Maze(file) => file,
+            Robots::House(_) => return Ok("house".to_owned()),
+            Robots::Own(_) => return Ok(stem()),
         };
         let told = Provenance::parse(file.comment()).and_then(|provenance| provenance.world);
-        let stem = || self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Ok(told.or(self.maze()?.map(|maze| maze.name().to_owned())).unwrap_or_else(stem))
     }
 
@@ -213,6 +239,13 @@ impl Recordings {
         if matches!(self.file, Robots::House(_)) {
             // Images are brought to one size, and episodes may have any length.
             return Ok(());
+        }
+        if let Robots::Own(file) = &self.file {
+            // Episodes may have any length here, too.
+            let own = file.width();
+            let problem =
+                format!("has observations of {own} numbers, but {whose} of {width}; they must agree");
+            return if own == width { Ok(()) } else { wrong("observations", problem) };
         }
         let own = self.steps()?;
         if let Some(wanted) = steps.filter(|steps| *steps != own) {
@@ -244,12 +277,15 @@ impl Source for Recordings {
         Ok(match &self.file {
             Robots::Maze(file) => file.get_with(index, Random::stream(self.seed, draw).bits())?,
             Robots::House(file) => file.get(index)?,
+            Robots::Own(file) => file.get(index)?,
         })
     }
 
     fn known(&self, index: usize) -> Result<Vec<bool>> {
         Ok(match &self.file {
-            Robots::Maze(_) => self.episode(index, 0)?.states.iter().map(|state| state.is_some()).collect(),
+            Robots::Maze(_) | Robots::Own(_) => {
+                self.episode(index, 0)?.states.iter().map(|state| state.is_some()).collect()
+            }
             Robots::House(file) => vec![true; file.steps_of(index)?],
         })
     }

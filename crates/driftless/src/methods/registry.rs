@@ -5,13 +5,13 @@
 use super::lstm::LstmMethod;
 use super::sdpf::{self, Variant};
 use super::{
-    AnchoredEm, HouseLstm, Jonschkowski, PfnetFilter, RangeScan, Supervision, Training, Unlearned,
-    UnlearnedMethod,
+    AnchoredEm, HouseLstm, Jonschkowski, PfnetFilter, RangeScan, RobotEm, RobotOdometry, Supervision,
+    Training, Unlearned, UnlearnedMethod,
 };
 use crate::error::Result;
 use crate::learn::{Experiment, Method, Normalisation, WorldKind};
 use Learns::{FromAllSteps, FromLabels, Nothing};
-use WorldKind::{House, Maze};
+use WorldKind::{House, Maze, Robot};
 
 /// What a method learns from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,10 +45,12 @@ pub struct Registered {
 pub const METHODS: &[Registered] = &[
     Registered { id: "driftless", label: "Driftless (label-anchored EM)", learns: FromAllSteps, builds: &[
         (Maze, |e, s| Ok(Box::new(AnchoredEm::new(e, s, Supervision::BetweenLabels)?))),
-        (House, |e, s| Ok(Box::new(RangeScan::new(e, s, Supervision::BetweenLabels)?)))] },
+        (House, |e, s| Ok(Box::new(RangeScan::new(e, s, Supervision::BetweenLabels)?))),
+        (Robot, |e, s| Ok(Box::new(RobotEm::new(e, s, Supervision::BetweenLabels)?)))] },
     Registered { id: "driftless-supervised", label: "Driftless, labels only", learns: FromLabels, builds: &[
         (Maze, |e, s| Ok(Box::new(AnchoredEm::new(e, s, Supervision::LabelsAlone)?))),
-        (House, |e, s| Ok(Box::new(RangeScan::new(e, s, Supervision::LabelsAlone)?)))] },
+        (House, |e, s| Ok(Box::new(RangeScan::new(e, s, Supervision::LabelsAlone)?))),
+        (Robot, |e, s| Ok(Box::new(RobotEm::new(e, s, Supervision::LabelsAlone)?)))] },
     Registered { id: "sdpf", label: "SDPF (paper)", learns: FromAllSteps, builds: &[
         (Maze, |e, s| sdpf::build(Variant::Paper, e, s)),
         (House, |e, s| Ok(Box::new(PfnetFilter::new(e, s, Training::Sdpf)?)))] },
@@ -64,7 +66,8 @@ pub const METHODS: &[Registered] = &[
         (Maze, |e, s| Ok(Box::new(LstmMethod::new(e, s)))),
         (House, |e, s| Ok(Box::new(HouseLstm::new(e, s))))] },
     Registered { id: "odometry", label: "odometry alone", learns: Nothing, builds: &[
-        (House, |e, s| Ok(Box::new(UnlearnedMethod::new(Unlearned::Odometry, e, s))))] },
+        (House, |e, s| Ok(Box::new(UnlearnedMethod::new(Unlearned::Odometry, e, s)))),
+        (Robot, |_, _| Ok(Box::new(RobotOdometry)))] },
     Registered { id: "classical", label: "classical Monte-Carlo localisation", learns: Nothing, builds: &[
         (House, |e, s| Ok(Box::new(UnlearnedMethod::new(Unlearned::Classical, e, s))))] },
 ];
@@ -119,7 +122,7 @@ mod tests {
 
     #[test]
     fn no_two_methods_share_a_name() {
-        for world in [Maze, House] {
+        for world in [Maze, House, Robot] {
             let ids: BTreeSet<&str> = methods_in(world).map(|method| method.id).collect();
             assert_eq!(ids.len(), methods_in(world).count());
         }

@@ -42,6 +42,12 @@ impl Known {
         }
     }
 
+    /// Odometry and exact labels of planar poses.
+    pub fn new(frame: Frame, actions: Vec<Vec<f64>>, labels: &[Option<[f32; 3]>]) -> Self {
+        let label = |state: [f32; 3]| Label { state: state.map(f64::from).to_vec(), covariance: None };
+        Self { frame, actions, labels: labels.iter().map(|state| state.map(label)).collect(), prior: None }
+    }
+
     /// With what the robot was told of its first pose: a mean, and standard deviations.
     pub fn with_prior(self, pose: [f32; 3], spread: [f32; 3]) -> Self {
         let covariance = Matrix::diagonal(&spread.map(|std| f64::from(std).powi(2)));

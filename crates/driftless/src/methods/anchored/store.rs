@@ -12,11 +12,11 @@ const LENGTHS: &str = "paths.lengths";
 const POSES: &str = "paths.poses";
 const SIZE: &str = "paths.effective_sample_size";
 
-fn named(name: &str, values: Vec<f64>) -> Named {
+pub(in crate::methods) fn named(name: &str, values: Vec<f64>) -> Named {
     Named { name: name.to_owned(), shape: vec![values.len()], precision: DType::F64, values }
 }
 
-fn find<'a>(all: &'a [Named], name: &str) -> Result<&'a [f64]> {
+pub(in crate::methods) fn find<'a>(all: &'a [Named], name: &str) -> Result<&'a [f64]> {
     let found = all.iter().find(|part| part.name == name);
     found.map(|part| &part.values[..]).ok_or_else(|| Error::setting(name, "is missing"))
 }

@@ -1,0 +1,141 @@
+//! What a robot's log looks like: which sensors it seems to hold, and why.
+
+use super::{Experiment, SensorKind, SensorSettings, WorldKind};
+use crate::error::Result;
+use driftless_world::files::log::LogFile;
+use driftless_world::trajectory::Observations;
+use driftless_world::{Dataset, Error};
+use std::f64::consts::PI;
+use std::path::Path;
+
+/// As many numbers in a row are a scan, not distances to beacons.
+const LEAST_BEAMS: usize = 16;
+/// Episodes that are looked at, at most.
+const LOOKED_AT: usize = 50;
+/// A share of readings at the very end of the range means that nothing was met there.
+const NOTHING_MET: f64 = 0.002;
+/// A position that changes by more than this within a step, or so, is not in metres.
+const LONG_STEP: f64 = 20.0;
+
+/// An experiment for a log, and what was chosen, in sentences.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Described {
+    /// With all that the log tells filled in.
+    pub experiment: Experiment,
+    /// What was chosen and why, and what looks odd.
+    pub notes: Vec<String>,
+}
+
+/// Fills in what an experiment leaves open: sensors, and how many episodes there are.
+pub fn describe(experiment: &Experiment, path: &Path) -> Result<Described> {
+    let file = LogFile::open(path)?;
+    let mut notes = Vec::new();
+    let mut experiment = Experiment { world: WorldKind::Robot, ..experiment.clone() };
+    let episodes =
+        (0..file.len().min(LOOKED_AT)).map(|i| file.get(i)).collect::<driftless_world::Result<Vec<_>>>()?;
+    let labelled: usize = episodes.iter().map(|episode| episode.states.known()).sum();
+    notes.push(format!(
+        "state: planar pose (x, y, heading); motion: odometry in the robot's frame, calibrated by the labels; {} \
+         episodes, poses known at {labelled} steps of the first {}",
+        file.len(),
+        episodes.len()
+    ));
+    if experiment.sensor.is_empty() {
+        let mut columns: Vec<Vec<f32>> = Vec::new();
+        for episode in &episodes {
+            let Observations::Vectors(rows) = &episode.observations else {
+                let problem =
+                    "holds images; a robot's own log is learned from scans, ranges or landmarks so far";
+                return Err(Error::new(problem).in_field("observations").in_file(path).into());
+            };
+            columns.resize(rows.width(), Vec::new());
+            for (i, &value) in rows.values().iter().enumerate().filter(|(_, value)| value.is_finite()) {
+                columns[i % rows.width()].push(value);
+            }
+        }
+        let (sensor, why) = sensor_of(&columns, file.beam_angles());
+        notes.push(why);
+        experiment.sensor = vec![sensor];
+    }
+    experiment.trajectories = experiment.trajectories.min(file.len());
+    suspect(&episodes, &mut notes);
+    experiment.check()?;
+    Ok(Described { experiment, notes })
+}
+
+/// The sensor that columns of finite readings look like.
+fn sensor_of(columns: &[Vec<f32>], angles: Option<&[f64]>) -> (SensorSettings, String) {
+    let width = columns.len();
+    let all = || SensorSettings { columns: [0, width], ..SensorSettings::default() };
+    let is_bearing = |column: &Vec<f32>| {
+        column.iter().all(|x| f64::from(x.abs()) <= 1.01 * PI) && column.iter().any(|&x| x < 0.0)
+    };
+    let pairs =
+        width.is_multiple_of(2) && columns.iter().skip(1).step_by(2).filter(|c| !c.is_empty()).count() > 0;
+    let bearings = || columns.iter().skip(1).step_by(2).filter(|c| !c.is_empty()).all(is_bearing);
+    let ranges = || columns.iter().step_by(2).flatten().all(|&x| x >= 0.0);
+    if angles.is_none() && pairs && bearings() && ranges() {
+        let sensor = SensorSettings { name: "landmarks".into(), kind: SensorKind::Landmarks, ..all() };
+        let why =
+            format!("sensor: {} landmarks (columns come in pairs of a distance and a bearing)", width / 2);
+        return (sensor, why);
+    }
+    if angles.is_none() && width < LEAST_BEAMS {
+        let sensor = SensorSettings { name: "ranges".into(), kind: SensorKind::Ranges, ..all() };
+        return (
+            sensor,
+            format!("sensor: ranges to {width} beacons (a column each; fewer than {LEAST_BEAMS})"),
+        );
+    }
+    let (first, last, known) = match angles {
+        Some(angles) => (angles[0].to_degrees(), angles[width - 1].to_degrees(), "beam_angles"),
+        // Laser scanners of one beam a degree, or all around.
+        None if width <= 181 => {
+            (-90.0, 89.0 + f64::from(u8::from(width == 181)), "a guess by their number; set them")
+        }
+        None => (-180.0, 180.0 - 360.0 / width as f64, "a guess by their number; set them"),
+    };
+    let reach = reach(columns);
+    let sensor =
+        SensorSettings { name: "scan".into(), first_degrees: first, last_degrees: last, reach, ..all() };
+    let why = format!(
+        "sensor: a scan of {width} beams from {first:.1} to {last:.1} degrees ({known}); from {reach:.2} on nothing was met"
+    );
+    (sensor, why)
+}
+
+/// Where scanners say that they met nothing: many readings share the greatest value.
+fn reach(columns: &[Vec<f32>]) -> f64 {
+    let most = columns.iter().flatten().copied().fold(0.0_f32, f32::max);
+    let (count, near) = columns
+        .iter()
+        .flatten()
+        .fold((0_usize, 0_usize), |(count, near), &x| (count + 1, near + usize::from(x >= 0.995 * most)));
+    let end = near as f64 > NOTHING_MET * count as f64;
+    f64::from(most).max(1e-6) * if end { 0.99 } else { 1.01 }
+}
+
+/// Says what looks like other units than metres and radians, or like clocks and poses that jump.
+fn suspect(episodes: &[driftless_world::Trajectory], notes: &mut Vec<String>) {
+    let mut turns = 0.0_f32;
+    let mut steps: Vec<f32> = Vec::new();
+    for episode in episodes.iter().filter(|episode| episode.actions.width() == 3) {
+        for t in 1..episode.len() {
+            let action = episode.actions.row(t);
+            steps.push(action[0].hypot(action[1]));
+            turns = turns.max(action[2].abs());
+        }
+        let headings = episode.states.iter().flatten().filter_map(|state| state.get(2));
+        turns = headings.fold(turns, |most, heading| most.max(heading.abs()));
+    }
+    steps.sort_by(f32::total_cmp);
+    if turns > 10.0 {
+        notes.push(format!("warning: headings or turns go up to {turns:.0}: degrees? radians are expected"));
+    }
+    if let Some(&median) = steps.get(steps.len() / 2).filter(|&&median| f64::from(median) > LONG_STEP) {
+        notes.push(format!(
+            "warning: a step is {median:.0} long: millimetres or centimetres? Settings of robot.* and sensors are in \
+             the log's unit, and made for metres"
+        ));
+    }
+}

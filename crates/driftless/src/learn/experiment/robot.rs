@@ -1,0 +1,146 @@
+//! Settings of experiments with a robot's own logs: where it starts, and which sensors it has.
+
+use crate::config;
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// What a robot is told of its first pose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RobotStart {
+    /// About where it is.
+    #[default]
+    Tracking,
+    /// Nothing: it may be anywhere it was seen in training.
+    Global,
+}
+
+/// Settings of logs of one's own; lengths are in the log's unit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RobotSettings {
+    /// What is known of the first pose.
+    pub start: RobotStart,
+    /// Standard deviation of the position it is told, along either axis.
+    pub start_distance: f64,
+    /// Standard deviation of the heading it is told.
+    pub start_degrees: f64,
+    /// A robot that is farther off is lost.
+    pub lost: f64,
+    /// Poses that the first reading is compared with where a robot may be anywhere.
+    pub global_poses: usize,
+    /// Most particles as long as it may be in several places.
+    pub global_particles: usize,
+    /// What the log's lengths are in, for tables.
+    pub unit: String,
+}
+
+impl Default for RobotSettings {
+    fn default() -> Self {
+        Self {
+            start: RobotStart::Tracking,
+            start_distance: 0.3,
+            start_degrees: 11.5,
+            lost: 1.0,
+            global_poses: 200_000,
+            global_particles: 10_000,
+            unit: "m".to_owned(),
+        }
+    }
+}
+
+/// What a sensor measures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SensorKind {
+    /// Distances along beams around the robot: a map of what they meet is learned.
+    #[default]
+    Scan,
+    /// Distances to beacons, a column each: their places are learned.
+    Ranges,
+    /// Distance and bearing of landmarks, two columns each: their places are learned.
+    Landmarks,
+}
+
+/// A sensor of a robot. What is not finite in its columns is missing, and says nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SensorSettings {
+    /// What it is called.
+    pub name: String,
+    /// What it measures.
+    pub kind: SensorKind,
+    /// Its first column of the observations, and the one behind its last.
+    pub columns: [usize; 2],
+    /// Bearing of the first beam, left of the robot's heading.
+    pub first_degrees: f64,
+    /// Bearing of the last beam.
+    pub last_degrees: f64,
+    /// Distances from here on mean that nothing was met.
+    pub reach: f64,
+    /// Side of a cell of the map.
+    pub cell: f64,
+    /// Beams that are compared with the map, at most.
+    pub beams: usize,
+}
+
+impl Default for SensorSettings {
+    fn default() -> Self {
+        Self {
+            name: "sensor".to_owned(),
+            kind: SensorKind::Scan,
+            columns: [0, 1],
+            first_degrees: -90.0,
+            last_degrees: 90.0,
+            reach: 1e9,
+            cell: 0.05,
+            beams: 60,
+        }
+    }
+}
+
+impl RobotSettings {
+    /// Fails if a setting is out of its range.
+    pub(super) fn check(&self) -> Result<()> {
+        let positive = |x: f64| x.is_finite() && x > 0.0;
+        for (key, value) in [
+            ("robot.start_distance", self.start_distance),
+            ("robot.start_degrees", self.start_degrees),
+            ("robot.lost", self.lost),
+        ] {
+            config::check(key, value, positive(value), "a number above 0")?;
+        }
+        for (key, count) in
+            [("robot.global_poses", self.global_poses), ("robot.global_particles", self.global_particles)]
+        {
+            config::check(key, count, (1..=10_000_000).contains(&count), "from 1 to 10000000")?;
+        }
+        Ok(())
+    }
+}
+
+impl SensorSettings {
+    /// Columns it has.
+    pub fn width(&self) -> usize {
+        self.columns[1].saturating_sub(self.columns[0])
+    }
+
+    /// Fails if a setting is out of its range.
+    pub(super) fn check(&self) -> Result<()> {
+        let wrong = |problem: &str| Err(Error::setting(format!("sensor `{}`", self.name), problem));
+        let positive = |x: f64| x.is_finite() && x > 0.0;
+        if self.width() == 0 || self.columns[1] > 1 << 20 {
+            return wrong("columns must be [first, end] with at least one between them");
+        }
+        if self.kind == SensorKind::Landmarks && !self.width().is_multiple_of(2) {
+            return wrong("landmarks have two columns each, distance and bearing");
+        }
+        if !positive(self.reach) || !positive(self.cell) || self.beams == 0 {
+            return wrong("reach, cell and beams must be above 0");
+        }
+        if !self.first_degrees.is_finite() || !self.last_degrees.is_finite() {
+            return wrong("first_degrees and last_degrees must be numbers");
+        }
+        Ok(())
+    }
+}

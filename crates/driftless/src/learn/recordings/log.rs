@@ -1,0 +1,103 @@
+//! Plain logs as methods are trained and examined with: with the odometry's own noise, and with what a robot is told of its
+//! first pose.
+
+use super::Purpose;
+use crate::learn::{Experiment, RobotSettings, RobotStart};
+use driftless_world::files::log::LogFile;
+use driftless_world::random::Random;
+use driftless_world::trajectory::{Observations, Start};
+use driftless_world::{Dataset, Error, Result, Trajectory};
+use std::path::Path;
+
+/// A file of a robot's own episodes.
+pub struct Logs {
+    file: LogFile,
+    settings: RobotSettings,
+    width: usize,
+    noise: f64,
+    seed: u64,
+    /// Whether robots are told where they start: in training labels are all that is known.
+    told: bool,
+}
+
+impl Logs {
+    /// Opens a file of planar poses.
+    pub fn open(path: &Path, experiment: &Experiment, seed: u64, purpose: Purpose) -> Result<Self> {
+        let file = LogFile::open(path)?;
+        let first = file.get(0)?;
+        let wrong = |field: &str, problem: String| Err(Error::new(problem).in_field(field).in_file(path));
+        let Observations::Vectors(rows) = &first.observations else {
+            return wrong(
+                "observations",
+                "holds images; a robot's own log is learned from scans, ranges or landmarks so far"
+                    .to_owned(),
+            );
+        };
+        for (field, found) in [("actions", first.actions.width()), ("poses", first.states.width())] {
+            if found != 3 {
+                let problem = format!(
+                    "has {found} numbers a step, but three are needed: forward, left and turn for actions; x, y and \
+                     heading in radians for poses"
+                );
+                return wrong(field, problem);
+            }
+        }
+        let behind = experiment.sensor.iter().map(|sensor| sensor.columns[1]).max().unwrap_or(0);
+        if behind > rows.width() {
+            let problem = format!("has {} columns, but a sensor's go up to {behind}", rows.width());
+            return wrong("observations", problem);
+        }
+        Ok(Self {
+            width: rows.width(),
+            file,
+            settings: experiment.robot.clone(),
+            noise: experiment.odometry_noise,
+            seed,
+            told: purpose != Purpose::Training,
+        })
+    }
+
+    /// How many episodes.
+    pub fn len(&self) -> usize {
+        self.file.len()
+    }
+
+    /// Numbers of an observation.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// What lengths are in.
+    pub fn unit(&self) -> &str {
+        &self.settings.unit
+    }
+
+    /// From where on a robot is lost.
+    pub fn lost(&self) -> f64 {
+        self.settings.lost
+    }
+
+    /// An episode as the robot lives it.
+    pub fn get(&self, index: usize) -> Result<Trajectory> {
+        let mut episode = self.file.get(index)?;
+        let mut random = Random::stream(self.seed, index as u64);
+        if self.noise > 0.0 {
+            for number in episode.actions.values_mut() {
+                *number *= (1.0 + self.noise * random.normal()) as f32;
+            }
+        }
+        if !self.told {
+            return Ok(episode);
+        }
+        let RobotSettings { start, start_distance, start_degrees, .. } = self.settings;
+        let spread = [start_distance, start_distance, start_degrees.to_radians()].map(|x| x as f32);
+        episode.start = match (start, episode.states.get(0)) {
+            (RobotStart::Tracking, Some(first)) => {
+                let pose = std::array::from_fn(|k| first[k] + spread[k] * random.normal() as f32);
+                Some(Start::About { pose, spread })
+            }
+            _ => Some(Start::House),
+        };
+        Ok(episode)
+    }
+}

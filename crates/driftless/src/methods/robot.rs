@@ -1,0 +1,202 @@
+//! A robot's own log: what its sensors measure is a map, which is learned with the paths of the robot.
+//!
+//! Label-anchored expectation maximisation. Odometry is calibrated by the labels; labels and odometry make Gaussian
+//! bridges; particles on them, weighted by what the sensors say, give paths (E-step); from the paths the map is made:
+//! what a scanner's beams meet, where beacons and landmarks stand, and how exact readings are (M-step). The supervised
+//! twin makes its map at labels alone, which is classical localisation on a map of the labelled scans.
+
+mod beacons;
+mod calibration;
+mod motion;
+mod odometry;
+mod scan;
+mod sensor;
+mod tracks;
+mod walks;
+
+pub use odometry::RobotOdometry;
+
+use super::anchored::Supervision;
+use super::anchored::noise::{self, Known, Noise};
+use super::anchored::paths::{Drawn, Sizes, draw_paths};
+use super::anchored::store::{find, learned_of, named, paths_of, stored_learned, stored_paths};
+use crate::error::{Error, Result};
+use crate::learn::{EpochReport, Experiment, Method, Normalisation, RobotSettings, Tracking, TrainingSet};
+use crate::parameters::Named;
+use crate::resample::ResamplerSettings;
+use crate::smooth::chain::Bridge;
+use driftless_core::{Filter, Stream};
+use driftless_world::evaluation::Track;
+use driftless_world::pose::Frame;
+use driftless_world::trajectory::Trajectory;
+use motion::Bias;
+use rayon::prelude::*;
+use sensor::{Anywhere, Example, Model, Seen, model_of};
+use walks::Walk;
+
+/// Particles on a bridge, and paths drawn of them.
+const PATHS: Sizes = Sizes { particles: 200, paths: 4 };
+/// What log-likelihoods are multiplied by until it is calibrated.
+const FIRST_TEMPERING: f64 = 0.1;
+const BIAS: &str = "motion.bias";
+
+/// The methods `driftless` and `driftless-supervised` for logs of one's own.
+pub struct RobotEm {
+    supervision: Supervision,
+    models: Vec<Box<dyn Model>>,
+    settings: RobotSettings,
+    normalisation: Normalisation,
+    seed: u64,
+    bias: Bias,
+    noise: Noise,
+    tempering: f64,
+    /// M poses at each step of each episode, as drawn last; empty where nothing is known.
+    paths: Vec<Vec<Vec<[f32; 3]>>>,
+    effective_sample_size: f64,
+    filter: Filter,
+    /// Made when missing.
+    walks: Option<Vec<Walk>>,
+}
+
+impl RobotEm {
+    /// Not trained yet.
+    pub fn new(
+        experiment: &Experiment,
+        normalisation: &Normalisation,
+        supervision: Supervision,
+    ) -> Result<Self> {
+        if experiment.sensor.is_empty() {
+            return Err(Error::setting("sensor", "is missing: a robot needs at least one [[sensor]]"));
+        }
+        if experiment.label_fraction <= 0.0 {
+            return Err(Error::setting("label_fraction", "must be above 0: a map needs some known poses"));
+        }
+        Ok(Self {
+            supervision,
+            models: experiment.sensor.iter().map(model_of).collect(),
+            settings: experiment.robot.clone(),
+            normalisation: normalisation.clone(),
+            seed: experiment.seed,
+            bias: Bias::default(),
+            noise: noise::first_noise(normalisation.step_size),
+            tempering: FIRST_TEMPERING,
+            paths: Vec::new(),
+            effective_sample_size: 0.0,
+            filter: ResamplerSettings::apply(experiment.resampler.as_ref(), Filter::bootstrap(1))?,
+            walks: None,
+        })
+    }
+
+    /// Calibrates odometry and its noise by the labels.
+    fn learn_motion(&mut self, walks: &[Walk]) -> Result<()> {
+        if !walks.iter().any(Walk::has_label) {
+            return Err(Error::setting("label_fraction", "left no pose known: a map needs some"));
+        }
+        self.bias = Bias::fit(walks, self.normalisation.step_size);
+        let mut chains: Vec<&Walk> = walks.iter().filter(|walk| walk.has_label()).collect();
+        chains.sort_by_key(|walk| std::cmp::Reverse(walk.labels.iter().flatten().count()));
+        let chains: Vec<Known> = chains.iter().map(|walk| self.known(walk)).collect();
+        self.noise = noise::learn(&chains, self.normalisation.step_size);
+        Ok(())
+    }
+
+    fn known(&self, walk: &Walk) -> Known {
+        let actions = walk.actions.iter().map(|action| self.bias.corrected(action.map(f64::from)).to_vec());
+        Known::new(Frame::Robot, actions.collect(), &walk.labels)
+    }
+
+    /// The E-step: paths by labels, odometry and what the sensors say with the map so far.
+    fn draw(&mut self, epoch: u64, walks: &[Walk]) {
+        let draw = |(number, walk): (usize, &Walk)| -> Option<Drawn> {
+            let bridge: Bridge = self.known(walk).smooth(self.noise)?.bridge().ok()?;
+            let mut evidence = Seen { models: &self.models, walk, tempering: self.tempering as f32 };
+            let mut draws = Stream::new(self.seed ^ epoch.rotate_left(32), number as u64);
+            walk.has_label().then(|| draw_paths(&bridge, Some(&mut evidence), PATHS, &mut draws))
+        };
+        let all: Vec<Option<Drawn>> = walks.par_iter().enumerate().map(draw).collect();
+        let sizes: Vec<f64> = all.iter().flatten().map(|drawn| drawn.effective_sample_size).collect();
+        self.effective_sample_size = sizes.iter().sum::<f64>() / sizes.len().max(1) as f64;
+        self.paths = all.into_iter().map(|drawn| drawn.map_or_else(Vec::new, |drawn| drawn.poses)).collect();
+    }
+
+    /// What the map is made of: readings, and the poses they may have been taken at.
+    fn examples<'a>(&'a self, walks: &'a [Walk], is_used: impl Fn(usize) -> bool) -> Vec<Example<'a>> {
+        let mut examples = Vec::new();
+        for (number, walk) in walks.iter().enumerate().filter(|(number, _)| is_used(*number)) {
+            for (t, label) in walk.labels.iter().enumerate() {
+                let drawn = self.paths.get(number).and_then(|path| path.get(t));
+                let poses = match (label, drawn) {
+                    (Some(label), _) => std::slice::from_ref(label),
+                    (None, Some(poses)) => poses,
+                    (None, None) => continue,
+                };
+                examples.push(Example { reading: walk.readings.row(t), poses });
+            }
+        }
+        examples
+    }
+
+    /// The M-step.
+    fn fitted(&self, walks: &[Walk], is_used: impl Fn(usize) -> bool) -> Vec<Box<dyn Model>> {
+        let mut models: Vec<Box<dyn Model>> = self.models.iter().map(|model| model.fresh()).collect();
+        let examples = self.examples(walks, is_used);
+        models.iter_mut().for_each(|model| model.fit(&examples));
+        models
+    }
+}
+
+impl Method for RobotEm {
+    fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
+        let walks = match self.walks.take() {
+            Some(walks) => walks,
+            None => walks::load(lessons)?,
+        };
+        if epoch == 1 {
+            self.learn_motion(&walks)?;
+        } else if self.supervision == Supervision::BetweenLabels {
+            self.draw(epoch, &walks);
+        }
+        self.models = self.fitted(&walks, |_| true);
+        let surprise = self.calibrate(epoch, &walks)?;
+        self.walks = Some(walks);
+        let drawn = self.supervision == Supervision::BetweenLabels && epoch > 1;
+        Ok(EpochReport {
+            losses: surprise
+                .map(|loss| ("surprise at held-out labels".to_owned(), loss))
+                .into_iter()
+                .collect(),
+            updates: 1,
+            effective_sample_size: drawn.then_some(self.effective_sample_size),
+            ..EpochReport::default()
+        })
+    }
+
+    fn track(&self, episodes: &[Trajectory], how: Tracking) -> Result<Vec<Track>> {
+        let anywhere =
+            Anywhere::new(&self.models, &self.normalisation, self.settings.global_poses, self.seed);
+        let one = |(number, episode)| self.track_one(&anywhere, number, episode, how);
+        episodes.par_iter().enumerate().map(one).collect()
+    }
+
+    fn parameters(&self) -> Vec<Named> {
+        let mut all: Vec<Named> = self.models.iter().flat_map(|model| model.parameters()).collect();
+        all.push(named(BIAS, self.bias.0.to_vec()));
+        all.extend(stored_learned(self.tempering, self.noise));
+        all
+    }
+
+    fn memory(&self) -> Vec<Named> {
+        stored_paths(&self.paths, self.effective_sample_size).to_vec()
+    }
+
+    fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
+        self.models.iter_mut().try_for_each(|model| model.restore(parameters))?;
+        (self.tempering, self.noise) = learned_of(parameters)?;
+        let bias = find(parameters, BIAS)?;
+        self.bias = Bias(bias.try_into().map_err(|_| Error::setting(BIAS, "must have four numbers"))?);
+        if let Some(memory) = memory {
+            (self.paths, self.effective_sample_size) = paths_of(memory)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,198 @@
+//! Sensors of a robot: what a learned map says of a reading at a pose, and where a robot could be by it.
+
+use super::beacons::Beacons;
+use super::scan::Scan;
+use super::walks::Walk;
+use crate::error::Result;
+use crate::learn::{Normalisation, SensorKind, SensorSettings};
+use crate::methods::anchored::paths::Evidence;
+use crate::parameters::Named;
+use driftless_core::exponential::{exponentials, log_sum_exp};
+use driftless_core::resample::Scheme;
+use driftless_core::sensor::Proposal;
+use driftless_core::{Cpu, Draws, Particles, Reading, Sensor, Space};
+use driftless_world::random::Random;
+use std::f64::consts::PI;
+
+/// Share of the extent of known positions by which a robot may be beyond them.
+const MARGIN: f64 = 0.05;
+/// Poses that each further reading is compared with, to find a robot that is elsewhere.
+const LATER: usize = 20_000;
+
+/// A reading, and the poses it may have been taken at, all equally likely.
+pub(super) struct Example<'a> {
+    pub(super) reading: &'a [f32],
+    pub(super) poses: &'a [[f32; 3]],
+}
+
+/// A sensor and the map it has learned: one file, and one line in [`model_of`].
+pub(super) trait Model: Send + Sync {
+    /// One that has learned nothing yet.
+    fn fresh(&self) -> Box<dyn Model>;
+
+    /// Learns the map: the M-step.
+    fn fit(&mut self, examples: &[Example]);
+
+    /// Writes log l(o | s) of each pose.
+    fn score(&self, reading: &[f32], poses: &Particles, log: &mut [f32]) -> Reading;
+
+    /// Somewhere a robot can stand, if the map tells.
+    fn place(&self, _random: &mut Random) -> Option<[f64; 2]> {
+        None
+    }
+
+    /// What was learned, by name.
+    fn parameters(&self) -> Vec<Named>;
+
+    /// Takes it back.
+    fn restore(&mut self, parameters: &[Named]) -> Result<()>;
+}
+
+/// The sensor of some settings.
+pub(super) fn model_of(settings: &SensorSettings) -> Box<dyn Model> {
+    match settings.kind {
+        SensorKind::Scan => Box::new(Scan::new(settings)),
+        SensorKind::Ranges | SensorKind::Landmarks => Box::new(Beacons::new(settings)),
+    }
+}
+
+/// Log-likelihoods of all sensors multiply; what is missing says nothing.
+fn scores(models: &[Box<dyn Model>], reading: &[f32], poses: &Particles, log: &mut [f32]) -> Reading {
+    let (mut found, mut own) = (Reading::Missing, Vec::new());
+    log.fill(0.0);
+    for model in models {
+        own.resize(log.len(), 0.0);
+        if model.score(reading, poses, &mut own) == Reading::Present {
+            found = Reading::Present;
+            log.iter_mut().zip(&own).for_each(|(log, own)| *log += own);
+        }
+    }
+    found
+}
+
+/// What is seen along an episode, for the E-step.
+pub(super) struct Seen<'a> {
+    pub(super) models: &'a [Box<dyn Model>],
+    pub(super) walk: &'a Walk,
+    pub(super) tempering: f32,
+}
+
+impl Evidence for Seen<'_> {
+    fn scores(&mut self, t: usize, poses: &Particles, log: &mut [f32]) -> Reading {
+        let reading = scores(self.models, self.walk.readings.row(t), poses, log);
+        log.iter_mut().for_each(|score| *score *= self.tempering);
+        reading
+    }
+}
+
+/// Poses all over the space, drawn evenly, and how far they lie apart.
+pub(super) struct Anywhere {
+    first: Particles,
+    later: Particles,
+    bounds: [[f64; 2]; 2],
+}
+
+impl Anywhere {
+    /// So many poses where the map says that robots can be, else in the box of known ones.
+    pub(super) fn new(
+        models: &[Box<dyn Model>],
+        normalisation: &Normalisation,
+        count: usize,
+        seed: u64,
+    ) -> Self {
+        let (low, high) = (normalisation.low, normalisation.high);
+        let margin = MARGIN * (high[0] - low[0]).max(high[1] - low[1]).max(1e-6);
+        let bounds = [[low[0] - margin, low[1] - margin], [high[0] + margin, high[1] + margin]];
+        let mut random = Random::stream(seed, 0x706c_6163_6573);
+        let inside = |[x, y]: [f64; 2]| {
+            (bounds[0][0]..=bounds[1][0]).contains(&x) && (bounds[0][1]..=bounds[1][1]).contains(&y)
+        };
+        let mut poses = |count: usize| {
+            let mut all = Particles::new(Space::SE2);
+            for _ in 0..count {
+                let told = (0..4).find_map(|_| {
+                    models.iter().find_map(|model| model.place(&mut random)).filter(|p| inside(*p))
+                });
+                let [x, y] = told.unwrap_or_else(|| [0, 1].map(|k| random.range(bounds[0][k], bounds[1][k])));
+                all.push(&[x, y, random.range(-PI, PI)].map(|x| x as f32));
+            }
+            all
+        };
+        Self { first: poses(count), later: poses(count.min(LATER)), bounds }
+    }
+
+    /// Standard deviations that fill the space between neighbours.
+    fn jitter(&self, count: usize) -> [f32; 3] {
+        let [low, high] = self.bounds;
+        let area = (high[0] - low[0]) * (high[1] - low[1]);
+        let headings = 36.0_f64;
+        let apart = 0.5 * (area * headings / count.max(1) as f64).sqrt();
+        [apart as f32, apart as f32, (PI / headings) as f32]
+    }
+}
+
+/// All sensors with the readings of an episode, of which one is bound.
+pub(super) struct Bound<'a> {
+    pub(super) models: &'a [Box<dyn Model>],
+    pub(super) walk: &'a Walk,
+    pub(super) anywhere: &'a Anywhere,
+    pub(super) t: usize,
+    looked_up: Option<usize>,
+    scores: Vec<f32>,
+    weights: Vec<f32>,
+    chosen: Vec<u32>,
+}
+
+impl<'a> Bound<'a> {
+    /// The first reading.
+    pub(super) fn new(models: &'a [Box<dyn Model>], walk: &'a Walk, anywhere: &'a Anywhere) -> Self {
+        let (scores, weights, chosen) = Default::default();
+        Self { models, walk, anywhere, t: 0, looked_up: None, scores, weights, chosen }
+    }
+
+    /// The first reading chooses among many poses, others among fewer.
+    fn poses(&self) -> &'a Particles {
+        if self.t == 0 { &self.anywhere.first } else { &self.anywhere.later }
+    }
+
+    fn look_up(&mut self) {
+        if self.looked_up != Some(self.t) {
+            let poses = self.poses();
+            self.scores.resize(poses.len(), 0.0);
+            scores(self.models, self.walk.readings.row(self.t), poses, &mut self.scores);
+            self.looked_up = Some(self.t);
+        }
+    }
+}
+
+impl Sensor for Bound<'_> {
+    /// Zero where no robot was ever near.
+    fn log_likelihoods(&mut self, particles: &Particles, log: &mut [f32]) -> Reading {
+        scores(self.models, self.walk.readings.row(self.t), particles, log)
+    }
+
+    fn proposal(&mut self) -> Option<&mut dyn Proposal> {
+        Some(self)
+    }
+}
+
+impl Proposal for Bound<'_> {
+    fn log_evidence(&mut self, tempering: f32) -> f64 {
+        self.look_up();
+        log_sum_exp(Cpu::best(), &self.scores, tempering) - (self.scores.len().max(1) as f64).ln()
+    }
+
+    fn propose(&mut self, tempering: f32, count: usize, draws: &mut dyn Draws, particles: &mut Particles) {
+        self.look_up();
+        let poses = self.poses();
+        exponentials(Cpu::best(), &self.scores, tempering, &mut self.weights);
+        Scheme::Systematic.ancestors(&self.weights, count, || draws.uniform(), &mut self.chosen);
+        let mut noise = vec![0.0; count];
+        for (k, jitter) in self.anywhere.jitter(poses.len()).into_iter().enumerate() {
+            draws.normals(&mut noise);
+            let column = poses.column(k);
+            let shaken = self.chosen.iter().zip(&noise).map(|(&i, z)| column[i as usize] + jitter * z);
+            particles.columns_mut()[k].extend(shaken);
+        }
+    }
+}
