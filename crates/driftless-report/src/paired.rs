@@ -81,7 +81,7 @@ impl<'a> Paired<'a> {
         Cell::Interval(
             factor * mean,
             interval.map(|ends| ends.map(|end| factor * end)),
-            self.quantity.decimals(),
+            self.quantity.decimals(&self.common.about),
         )
     }
 

@@ -38,7 +38,7 @@ pub fn text(evaluation: &Evaluation) -> String {
 /// Figures over whole trajectories.
 fn overall(evaluation: &Evaluation) -> String {
     let (unit, lost) = (evaluation.about.unit(), evaluation.thresholds.lost);
-    let rmse = figure(evaluation.overall_rmse(), 1.0, 1);
+    let rmse = figure(evaluation.overall_rmse(), 1.0, evaluation.about.decimals());
     let success = figure(evaluation.success(), 100.0, 1);
     format!(
         "all steps: position RMSE {rmse} {unit}; success (the last quarter within {lost} {unit}): {success} %\n"
@@ -77,14 +77,15 @@ fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     let unit = evaluation.about.unit();
     let lost = format!("lost (beyond {} {unit}), %", evaluation.thresholds.lost);
     let [rmse, middle] = ["position RMSE", "median position error"].map(|name| format!("{name}, {unit}"));
-    let median = |step: &StepFigures| number(step.position_quartiles.map(|quartiles| quartiles[1]));
+    let decimals = evaluation.about.decimals();
+    let median = |step: &StepFigures| number(step.position_quartiles.map(|quartiles| quartiles[1]), decimals);
     let figures: [(&str, Tell); 11] = [
-        (&rmse, &|step| figure(step.position_rmse, 1.0, 1)),
+        (&rmse, &|step| figure(step.position_rmse, 1.0, decimals)),
         (&middle, &median),
         ("RMSE, step sizes", &|step| figure(step.scaled_rmse, 1.0, 2)),
         ("mean distance, step sizes", &|step| figure(step.scaled_distance, 1.0, 2)),
         ("heading RMSE, degrees", &|step| figure(step.heading_rmse, 1.0, 1)),
-        ("median heading error, degrees", &|step| number(step.heading_median)),
+        ("median heading error, degrees", &|step| number(step.heading_median, 1)),
         ("error rate, %", &|step| figure(step.error_rate, 100.0, 1)),
         (&lost, &|step| figure(step.lost, 100.0, 1)),
         ("-log density of the truth", &|step| figure(step.negative_log_density, 1.0, 2)),
@@ -108,8 +109,8 @@ fn figure(figure: Option<Figure>, factor: f64, decimals: usize) -> String {
     format!("{:.decimals$}{error}", factor * value)
 }
 
-fn number(value: Option<f64>) -> String {
-    value.map_or("-".to_owned(), |value| format!("{value:.1}"))
+fn number(value: Option<f64>, decimals: usize) -> String {
+    value.map_or("-".to_owned(), |value| format!("{value:.decimals$}"))
 }
 
 #[cfg(test)]

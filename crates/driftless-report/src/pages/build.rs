@@ -65,7 +65,9 @@ fn cell(column: Column, records: &[&Record]) -> Cell {
     match column {
         Column::Figure(metric) => {
             let figures: Vec<Figure> = records.iter().filter_map(|record| record.figure(metric)).collect();
-            metric.cell(pooled(&figures))
+            records
+                .first()
+                .map_or(Cell::Text("–".into()), |record| metric.cell(pooled(&figures), &record.about))
         }
         Column::Count(Count::Seeds) => Cell::Count(records.len()),
         Column::Count(Count::Trajectories) => Cell::Count(records.first().map_or(0, |record| record.len())),

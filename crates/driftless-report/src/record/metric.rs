@@ -2,6 +2,7 @@
 
 use super::Record;
 use crate::table::Cell;
+use driftless_world::About;
 use driftless_world::evaluation::{Figure, quantile};
 
 /// A number that each trajectory has.
@@ -94,8 +95,12 @@ impl Quantity {
     }
 
     /// How many decimals tables show.
-    pub fn decimals(self) -> usize {
-        if self == Self::LastScaled { 2 } else { 1 }
+    pub fn decimals(self, about: &About) -> usize {
+        match self {
+            Self::AllSteps | Self::Last => about.decimals(),
+            Self::LastScaled => 2,
+            Self::Success | Self::Localised | Self::Lost => 1,
+        }
     }
 }
 
@@ -105,12 +110,12 @@ impl Metric {
         METRICS.iter().find(|metric| metric.name == name)
     }
 
-    /// A figure as tables show it.
-    pub fn cell(&self, figure: Option<Figure>) -> Cell {
+    /// A figure as tables show it; of some evaluations that have a unit in common.
+    pub fn cell(&self, figure: Option<Figure>, about: &About) -> Cell {
         if self.quantity.is_share() {
             Cell::Percent(figure)
         } else {
-            Cell::Figure(figure, self.quantity.decimals())
+            Cell::Figure(figure, self.quantity.decimals(about))
         }
     }
 

@@ -100,7 +100,9 @@ pub(super) fn overall(comparison: &Comparison) -> Table {
         }
         let figure = |metric: &&Metric| {
             let figures: Vec<Figure> = records.iter().filter_map(|record| record.figure(metric)).collect();
-            metric.cell(pooled(&figures))
+            records
+                .first()
+                .map_or(Cell::Text("–".into()), |record| metric.cell(pooled(&figures), &record.about))
         };
         let count = records.iter().map(|record| record.len()).sum();
         let mut row = opening(&world.name, group, records.len(), count);

@@ -37,6 +37,11 @@ impl About {
         if self.unit.is_empty() { "units" } else { &self.unit }
     }
 
+    /// How many decimals lengths are shown with: millimetres where they are in metres.
+    pub fn decimals(&self) -> usize {
+        if self.unit() == "m" { 3 } else { 1 }
+    }
+
     /// Checks that all numbers are finite, as JSON cannot hold others.
     pub(super) fn check(&self) -> Result<()> {
         if self.label_fraction.is_finite() && self.odometry_noise.is_finite() {

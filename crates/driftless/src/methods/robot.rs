@@ -39,6 +39,16 @@ const PATHS: Sizes = Sizes { particles: 200, paths: 4 };
 /// What log-likelihoods are multiplied by until it is calibrated.
 const FIRST_TEMPERING: f64 = 0.1;
 const BIAS: &str = "motion.bias";
+const NOISE_FACTOR: &str = "filter.noise_factor";
+
+/// What of the filter is calibrated on held-out labels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Tuning {
+    /// What log-likelihoods are multiplied by.
+    tempering: f64,
+    /// What the motion's noise is multiplied by.
+    noise: f64,
+}
 
 /// The methods `driftless` and `driftless-supervised` for logs of one's own.
 pub struct RobotEm {
@@ -49,7 +59,7 @@ pub struct RobotEm {
     seed: u64,
     bias: Bias,
     noise: Noise,
-    tempering: f64,
+    tuning: Tuning,
     /// M poses at each step of each episode, as drawn last; empty where nothing is known.
     paths: Vec<Vec<Vec<[f32; 3]>>>,
     effective_sample_size: f64,
@@ -79,7 +89,7 @@ impl RobotEm {
             seed: experiment.seed,
             bias: Bias::default(),
             noise: noise::first_noise(normalisation.step_size),
-            tempering: FIRST_TEMPERING,
+            tuning: Tuning { tempering: FIRST_TEMPERING, noise: 1.0 },
             paths: Vec::new(),
             effective_sample_size: 0.0,
             filter: ResamplerSettings::apply(experiment.resampler.as_ref(), Filter::bootstrap(1))?,
@@ -109,7 +119,7 @@ impl RobotEm {
     fn draw(&mut self, epoch: u64, walks: &[Walk]) {
         let draw = |(number, walk): (usize, &Walk)| -> Option<Drawn> {
             let bridge: Bridge = self.known(walk).smooth(self.noise)?.bridge().ok()?;
-            let mut evidence = Seen { models: &self.models, walk, tempering: self.tempering as f32 };
+            let mut evidence = Seen { models: &self.models, walk, tempering: self.tuning.tempering as f32 };
             let mut draws = Stream::new(self.seed ^ epoch.rotate_left(32), number as u64);
             walk.has_label().then(|| draw_paths(&bridge, Some(&mut evidence), PATHS, &mut draws))
         };
@@ -181,7 +191,8 @@ impl Method for RobotEm {
     fn parameters(&self) -> Vec<Named> {
         let mut all: Vec<Named> = self.models.iter().flat_map(|model| model.parameters()).collect();
         all.push(named(BIAS, self.bias.0.to_vec()));
-        all.extend(stored_learned(self.tempering, self.noise));
+        all.push(named(NOISE_FACTOR, vec![self.tuning.noise]));
+        all.extend(stored_learned(self.tuning.tempering, self.noise));
         all
     }
 
@@ -191,7 +202,11 @@ impl Method for RobotEm {
 
     fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
         self.models.iter_mut().try_for_each(|model| model.restore(parameters))?;
-        (self.tempering, self.noise) = learned_of(parameters)?;
+        (self.tuning.tempering, self.noise) = learned_of(parameters)?;
+        self.tuning.noise = match find(parameters, NOISE_FACTOR)? {
+            &[factor] if factor.is_finite() && factor > 0.0 => factor,
+            _ => return Err(Error::setting(NOISE_FACTOR, "must be one number above 0")),
+        };
         let bias = find(parameters, BIAS)?;
         self.bias = Bias(bias.try_into().map_err(|_| Error::setting(BIAS, "must have four numbers"))?);
         if let Some(memory) = memory {

@@ -10,3 +10,4 @@ mod pfnet_checkpoint;
 mod published;
 mod published_methods;
 mod released_code;
+mod robot;

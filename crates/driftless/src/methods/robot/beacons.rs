@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::learn::{SensorKind, SensorSettings};
 use crate::methods::anchored::store::{find, named};
 use crate::parameters::Named;
+use crate::smooth::chain::Matrix;
 use driftless_core::{Particles, Reading};
 use driftless_world::pose::wrap;
 
@@ -122,50 +123,51 @@ impl Beacons {
         ([far, bearing], apart, distance)
     }
 
-    /// A Gauss-Newton step of a beacon's place.
-    fn improved(&self, own: &[&Sighting], place: [f64; 2]) -> [f64; 2] {
-        let (mut normal, mut right) = ([[1e-9, 0.0], [0.0, 1e-9]], [0.0; 2]);
-        for sighting in own {
-            let (errors, [dx, dy], distance) = self.errors(sighting, place);
-            let rows = [
-                [self.scale[0] * dx / distance, self.scale[0] * dy / distance],
-                [-dy / (distance * distance), dx / (distance * distance)],
-            ];
-            for (k, row) in rows.iter().enumerate().take(1 + usize::from(sighting.bearing.is_some())) {
+    /// A Gauss-Newton step of all places with scale and offset, which must move together: a beacon that is farther away
+    /// and a greater scale look almost alike.
+    fn improve(&mut self, sightings: &[Sighting]) {
+        let size = 2 * self.places.len() + 2;
+        let common = size - 2;
+        let (mut normal, mut right) = (vec![0.0; size * size], vec![0.0; size]);
+        // A little is added, so that beacons without a place do no harm.
+        (0..size).for_each(|k| normal[k * size + k] = 1e-9);
+        for (k, usual) in [1.0, 0.0].into_iter().enumerate() {
+            normal[(common + k) * (size + 1)] += USUAL[k].powi(-2);
+            right[common + k] = (usual - self.scale[k]) * USUAL[k].powi(-2);
+        }
+        for sighting in sightings {
+            let Some(place) = self.places[sighting.beacon] else { continue };
+            let (errors, [dx, dy], d) = self.errors(sighting, place);
+            let (at, scale) = (2 * sighting.beacon, self.scale[0]);
+            let far = [(at, scale * dx / d), (at + 1, scale * dy / d), (common, d), (common + 1, 1.0)];
+            let aside = [(at, -dy / (d * d)), (at + 1, dx / (d * d))];
+            let rows: [&[(usize, f64)]; 2] = [&far, &aside];
+            for (k, row) in rows.into_iter().enumerate().take(1 + usize::from(sighting.bearing.is_some())) {
                 let weight = sighting.weight * information(errors[k], self.deviations[k]);
-                for i in 0..2 {
-                    right[i] += weight * row[i] * errors[k];
-                    (0..2).for_each(|j| normal[i][j] += weight * row[i] * row[j]);
+                for (i, x) in row {
+                    right[*i] += weight * x * errors[k];
+                    row.iter().for_each(|(j, y)| normal[i * size + j] += weight * x * y);
                 }
             }
         }
-        solved(normal, right).map_or(place, |[x, y]| [place[0] + x, place[1] + y])
+        let normal = Matrix::from_fn(size, |i, j| normal[i * size + j]);
+        let Some(change) = normal.cholesky(0.0).map(|root| root.solve(&right)) else { return };
+        if !change.iter().all(|x| x.is_finite()) {
+            return;
+        }
+        for (place, change) in self.places.iter_mut().zip(change.chunks_exact(2)) {
+            *place = place.map(|[x, y]| [x + change[0], y + change[1]]);
+        }
+        self.scale = [(self.scale[0] + change[common]).max(0.1), self.scale[1] + change[common + 1]];
     }
 
-    /// Scale and offset of distances, with what is usual as a prior; then the deviations.
-    fn refine_errors(&mut self, sightings: &[Sighting]) {
-        let (mut normal, mut right) = ([[0.0; 2]; 2], [0.0; 2]);
-        for k in 0..2 {
-            normal[k][k] = USUAL[k].powi(-2);
-        }
-        right[0] = USUAL[0].powi(-2);
-        for sighting in sightings {
-            let Some(place) = self.places[sighting.beacon] else { continue };
-            let (errors, _, distance) = self.errors(sighting, place);
-            let weight = sighting.weight * information(errors[0], self.deviations[0]);
-            let row = [distance, 1.0];
-            for i in 0..2 {
-                right[i] += weight * row[i] * sighting.distance;
-                (0..2).for_each(|j| normal[i][j] += weight * row[i] * row[j]);
-            }
-        }
-        self.scale = solved(normal, right).filter(|[scale, _]| *scale > 0.1).unwrap_or(self.scale);
+    /// Deviations of distances and bearings: the M-step of Student's t.
+    fn measure_errors(&mut self, sightings: &[Sighting]) {
         for k in 0..2 {
             let (mut sum, mut count) = (0.0, 0.0);
             for sighting in sightings.iter().filter(|sighting| k == 0 || sighting.bearing.is_some()) {
                 let Some(place) = self.places[sighting.beacon] else { continue };
                 let (errors, _, _) = self.errors(sighting, place);
-                // The M-step of Student's t.
                 let scaled = information(errors[k], self.deviations[k]) * self.deviations[k].powi(2);
                 sum += sighting.weight * scaled * errors[k] * errors[k];
                 count += sighting.weight;
@@ -211,16 +213,8 @@ impl Model for Beacons {
             .collect();
         self.places = own.iter().map(|own| Self::first_place(own)).collect();
         for _ in 0..ROUNDS {
-            self.places = self
-                .places
-                .iter()
-                .zip(&own)
-                .map(|(place, own)| place.map(|place| self.improved(own, place)))
-                .collect();
-            self.places
-                .iter_mut()
-                .for_each(|place| *place = place.filter(|p| p.iter().all(|x| x.is_finite())));
-            self.refine_errors(&sightings);
+            self.improve(&sightings);
+            self.measure_errors(&sightings);
         }
     }
 

@@ -1,8 +1,8 @@
 //! Tracking: the particle filter with the robot's sensors on the learned map.
 
-use super::RobotEm;
 use super::sensor::{Anywhere, Bound};
 use super::walks::Walk;
+use super::{RobotEm, Tuning};
 use crate::error::Result;
 use crate::learn::Tracking;
 use crate::methods::anchored::noise;
@@ -28,15 +28,15 @@ const RECOVERY: Recovery = Recovery { kidnap_probability: 1e-4, most_injected: 0
 pub(super) struct Following {
     /// From this step on.
     pub(super) first: usize,
-    pub(super) tempering: f64,
+    pub(super) tuning: Tuning,
     pub(super) particles: usize,
     pub(super) start: Start,
 }
 
 impl RobotEm {
     /// How the robot moves, and how exactly.
-    fn odometry(&self) -> Odometry {
-        noise::motion(self.noise, LEAST_NOISE, Frame::Robot, &self.normalisation)
+    fn odometry(&self, factor: f64) -> Odometry {
+        noise::motion(self.noise.map(|noise| factor * noise), LEAST_NOISE, Frame::Robot, &self.normalisation)
     }
 
     fn filter(&self, how: &Following) -> Filter {
@@ -46,8 +46,8 @@ impl RobotEm {
         Filter {
             population: Population { least: how.particles, most, found },
             tempering: Tempering {
-                near: how.tempering as f32,
-                far: (BETWEEN_PLACES * how.tempering) as f32,
+                near: how.tuning.tempering as f32,
+                far: (BETWEEN_PLACES * how.tuning.tempering) as f32,
                 one_place: found,
             },
             recovery: is_global.then_some(RECOVERY),
@@ -65,7 +65,7 @@ impl RobotEm {
         mut show: impl FnMut(usize, &Belief, f64),
     ) {
         let (filter, odometry, mut workspace) =
-            (self.filter(how), self.odometry(), Workspace::new(Space::SE2));
+            (self.filter(how), self.odometry(how.tuning.noise), Workspace::new(Space::SE2));
         sensor.t = how.first;
         let mut state = None;
         if let Start::About { pose, spread } = how.start {
@@ -99,7 +99,7 @@ impl RobotEm {
         let walk = Walk::new(&lesson)?;
         let mut recorder = Recorder::new(truth, number as u64, how, &self.normalisation);
         let start = walk.start.unwrap_or(Start::House);
-        let following = Following { first: 0, tempering: self.tempering, particles: how.particles, start };
+        let following = Following { first: 0, tuning: self.tuning, particles: how.particles, start };
         let mut draws = Stream::new(how.seed, number as u64);
         let sensor = Bound::new(&self.models, &walk, anywhere);
         self.follow(&walk, sensor, &following, &mut draws, |_, belief, log_evidence| {
