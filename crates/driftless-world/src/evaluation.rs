@@ -16,7 +16,7 @@ mod plan_of_house;
 mod step;
 mod track;
 
-pub use about::About;
+pub use about::{About, length_decimals};
 pub use cloud::{Cloud, Particle};
 pub use episode::{Episode, EpisodeStep, Episodes, Seen};
 pub use figure::{Figure, quantile};

@@ -95,7 +95,8 @@ fn training(name: &str, changed: &[String], all: &BTreeMap<String, Value>, confi
     let setting = |key: &String| typed(Path::new(&format!("{key}={}", words(&all[key]))));
     let mut parts = vec![format!("driftless train {name} --train {}", file(&config.data.train))];
     parts.extend(config.data.valid.iter().map(|valid| format!("--valid {}", file(valid))));
-    parts.extend(changed.iter().map(setting));
+    // Sensors are what the log looks like, or stand in a file of one's own.
+    parts.extend(changed.iter().filter(|key| *key != "sensor").map(setting));
     parts.join(" ")
 }
 

@@ -7,7 +7,7 @@ use super::group::{Group, World};
 use crate::record::{Metric, Quantity, pooled};
 use crate::run::Run;
 use driftless_world::Evaluation;
-use driftless_world::evaluation::Figure;
+use driftless_world::evaluation::{Figure, length_decimals};
 
 /// Which figure, and how it is written.
 pub(super) struct Headline {
@@ -45,7 +45,7 @@ impl Headline {
             unit => Self {
                 name: format!("position RMSE over all steps ({unit})"),
                 meaning: "root of the mean squared position error over all steps of all trajectories",
-                decimals: 1,
+                decimals: length_decimals(unit),
                 of_one: Evaluation::overall_rmse,
                 metric: "rmse",
                 quantity: Quantity::AllSteps,

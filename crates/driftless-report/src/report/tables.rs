@@ -6,7 +6,7 @@ use crate::record::{Metric, pooled};
 use crate::run::Run;
 use crate::table::{Cell, Table};
 use driftless_world::Evaluation;
-use driftless_world::evaluation::Figure;
+use driftless_world::evaluation::{Figure, length_decimals};
 
 /// Decimals of figures in step sizes, units and degrees.
 const FINE: usize = 2;
@@ -70,8 +70,8 @@ pub(super) fn accuracy(comparison: &Comparison) -> Table {
         vec![
             Cell::Figure(pooled(&last(group, |step| step.scaled_rmse)), FINE),
             Cell::Figure(pooled(&last(group, |step| step.scaled_distance)), FINE),
-            Cell::Figure(pooled(&last(group, |step| step.position_rmse)), COARSE),
-            Cell::Number(mean(medians), COARSE),
+            Cell::Figure(pooled(&last(group, |step| step.position_rmse)), length_decimals(unit)),
+            Cell::Number(mean(medians), length_decimals(unit)),
             Cell::Figure(pooled(&last(group, |step| step.heading_rmse)), COARSE),
             Cell::Number(mean(headings), COARSE),
             Cell::Percent(pooled(&last(group, |step| step.error_rate))),

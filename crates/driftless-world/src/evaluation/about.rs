@@ -37,9 +37,9 @@ impl About {
         if self.unit.is_empty() { "units" } else { &self.unit }
     }
 
-    /// How many decimals lengths are shown with: millimetres where they are in metres.
+    /// How many decimals lengths are shown with.
     pub fn decimals(&self) -> usize {
-        if self.unit() == "m" { 3 } else { 1 }
+        length_decimals(self.unit())
     }
 
     /// Checks that all numbers are finite, as JSON cannot hold others.
@@ -51,6 +51,11 @@ impl About {
         let problem = format!("label fraction {share} and odometry noise {noise} must be finite");
         Err(Error::new(problem).in_field("about"))
     }
+}
+
+/// How many decimals lengths in a unit are shown with: millimetres where it is a metre.
+pub fn length_decimals(unit: &str) -> usize {
+    if unit == "m" { 3 } else { 1 }
 }
 
 #[cfg(test)]
