@@ -2,10 +2,10 @@
 
 use super::sensor::{RangeSensor, Scans};
 use super::walks::{Houses, Walk};
-use super::{LEAST_NOISE, RangeScan};
+use super::{BETWEEN_PLACES, LEAST_NOISE, LEAST_NOISE_WIDE, MORE_WHILE_WIDE, ONE_PLACE, RangeScan};
 use crate::error::Result;
-use crate::learn::Tracking;
-use crate::methods::anchored::noise;
+use crate::learn::{Normalisation, Tracking};
+use crate::methods::anchored::noise::{self, Noise};
 use crate::methods::house::{PIXELS_PER_UNIT, first, in_pixels, told};
 use crate::methods::recorder::Recorder;
 use driftless_core::filter::{Population, Tempering};
@@ -14,7 +14,7 @@ use driftless_core::{Belief, Filter, FilterState, Motion, Particles, Space, Stre
 use driftless_world::evaluation::Track;
 use driftless_world::pose::Frame;
 use driftless_world::random::Random;
-use driftless_world::trajectory::Trajectory;
+use driftless_world::trajectory::{Start, Trajectory};
 
 /// Particles that follow an episode without labels.
 const FOLLOWED: usize = 300;
@@ -30,10 +30,16 @@ pub(super) struct FirstPose {
 /// Centimetres in a pixel of the map.
 pub(super) const UNITS_PER_PIXEL: f64 = 1.0 / PIXELS_PER_UNIT;
 
+/// Particles of a belief in many places are far apart, and must move more to meet the pose between them.
+fn motion_of(noise: Noise, normalisation: &Normalisation, spread: f64) -> Odometry {
+    let least = if spread > ONE_PLACE { LEAST_NOISE_WIDE } else { LEAST_NOISE };
+    noise::motion(noise, least, Frame::Robot, normalisation)
+}
+
 impl RangeScan {
-    /// How the robot moves, and how exactly.
-    fn odometry(&self) -> Odometry {
-        noise::motion(self.noise, LEAST_NOISE, Frame::Robot, &self.normalisation)
+    /// How the robot moves, and how exactly, for a belief of this standard deviation.
+    fn odometry(&self, spread: f64) -> Odometry {
+        motion_of(self.noise, &self.normalisation, spread)
     }
 
     /// Follows an episode from what the robot is told of its start; `show` is given the step, the belief and the log
@@ -56,8 +62,12 @@ impl RangeScan {
 
     fn filter(&self, particles: usize, tempering: f64) -> Filter {
         Filter {
-            population: Population::fixed(particles),
-            tempering: Tempering::constant(tempering as f32),
+            population: Population { least: particles, most: MORE_WHILE_WIDE * particles, found: ONE_PLACE },
+            tempering: Tempering {
+                near: tempering as f32,
+                far: (BETWEEN_PLACES * tempering) as f32,
+                one_place: ONE_PLACE,
+            },
             ..self.filter.clone()
         }
     }
@@ -71,9 +81,10 @@ impl RangeScan {
         draws: &mut Stream,
         mut show: impl FnMut(usize, &FilterState, &Workspace, f64),
     ) -> FilterState {
-        let (odometry, mut workspace) = (self.odometry(), Workspace::new(Space::SE2));
+        let mut workspace = Workspace::new(Space::SE2);
         for (t, action) in walk.actions.iter().enumerate() {
             sensor.t = t;
+            let odometry = self.odometry(state.belief.spread());
             let mut driven = odometry.by(Some(*action));
             let motion: &mut dyn Motion = if t > 0 { &mut driven } else { &mut Still };
             let report = filter.step(&mut state, motion, &mut sensor, draws, &mut workspace);
@@ -105,6 +116,10 @@ impl RangeScan {
     /// Particles as far as is known where the robot is.
     fn start(walk: &Walk, particles: usize, draws: &mut Stream) -> Result<FilterState> {
         let mut random = Random::new((driftless_core::Draws::uniform(draws) * (1_u64 << 53) as f64) as u64);
+        let particles = match walk.start {
+            Start::About { .. } => particles,
+            Start::Room(_) | Start::House => MORE_WHILE_WIDE * particles,
+        };
         let poses = first(in_pixels(walk.start), &walk.house.maps, particles, &mut random)?;
         let units = UNITS_PER_PIXEL as f32;
         let states =
@@ -123,5 +138,32 @@ impl RangeScan {
             recorder.step(belief, log_evidence);
         })?;
         Ok(recorder.track())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::PixelScale;
+    use driftless_world::trajectory::{Images, Pixels};
+
+    /// Around one place particles move by the least noise, and by more as soon as the belief is wider.
+    #[test]
+    fn wide_beliefs_move_more() {
+        let images = Images { height: 1, width: 2, channels: 1, pixels: Pixels::Bytes(vec![0, 9]) };
+        let normalisation = Normalisation {
+            pixels: PixelScale::measure([&images]).unwrap(),
+            state_mean: [0.0; 3],
+            state_std: [1.0; 3],
+            action_std: [1.0; 3],
+            step_size: [10.0, 10.0, 0.5],
+            low: [0.0; 3],
+            high: [1.0; 3],
+        };
+        let rest = |spread: f64| motion_of([0.0; 4], &normalisation, spread).rest;
+        for (spread, expected) in [(42.0, [1.5, 0.05]), (50.0, [1.5, 0.05]), (51.0, [2.0, 0.18])] {
+            let apart = [0, 1].map(|k| (rest(spread)[k] - expected[k]).abs());
+            assert!(apart.iter().all(|x| *x < 1e-6), "{spread}: {:?}", rest(spread));
+        }
     }
 }
