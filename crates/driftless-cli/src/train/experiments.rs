@@ -57,7 +57,9 @@ pub fn wanted(command: &Train, recordings: &Path) -> Result<Experiment> {
     }
     let name = name.unwrap_or(OWN_ROBOT);
     let experiment = find(name, &settings)?;
-    note(name).iter().for_each(|note| complain(note));
+    if let Some(note) = note(name) {
+        complain(&note);
+    }
     if experiment.world != WorldKind::Robot || FileKind::of(recordings)? != FileKind::Log {
         return Ok(experiment);
     }

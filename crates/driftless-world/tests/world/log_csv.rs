@@ -91,6 +91,7 @@ fn log(arrays: &[Given]) -> Source {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table of mistakes")]
 fn logs_say_what_is_wrong() {
     let problem = |arrays: &[Given]| match LogFile::from_source(log(arrays)) {
         Ok(file) => {

@@ -64,34 +64,7 @@ impl Recordings {
         seed: u64,
         purpose: Purpose,
     ) -> Result<Self> {
-        let kind = FileKind::of(path)?;
-        let wrong = |advice: &str| Err(Error::new(format!("holds {kind}; {advice}")).in_file(path).into());
-        match (kind, experiment.world) {
-            (FileKind::Dpf, WorldKind::Maze)
-            | (FileKind::Pfnet, WorldKind::House)
-            | (FileKind::Log, WorldKind::Robot) => {}
-            (FileKind::Log, WorldKind::Maze | WorldKind::House) => {
-                return wrong("train from it without an experiment, or with robot-driftless or world=robot");
-            }
-            (_, WorldKind::Robot) => {
-                return wrong(
-                    "this experiment is for a plain log; `driftless import` and docs/data-formats.md make one",
-                );
-            }
-            (FileKind::Pfnet, WorldKind::Maze) => {
-                return wrong("this experiment is for mazes: try house-sdpf, or world=house");
-            }
-            (_, WorldKind::Maze) => {
-                return wrong(
-                    "methods learn from DPF's npz (pose, rgbd), as `driftless simulate maze1` makes it",
-                );
-            }
-            (_, WorldKind::House) => {
-                return wrong(
-                    "this experiment is for PF-net's tfrecords, as `driftless simulate house` makes them",
-                );
-            }
-        }
+        check_kind(path, experiment.world)?;
         if experiment.world == WorldKind::House {
             let houses = Houses::open(path, steps, experiment, seed, purpose)?;
             return Ok(Self { path: path.to_path_buf(), file: Robots::House(Box::new(houses)), seed });
@@ -265,6 +238,39 @@ impl Recordings {
         }
         Ok(())
     }
+}
+
+/// Fails if a file is not of the kind that a world has.
+fn check_kind(path: &Path, world: WorldKind) -> Result<()> {
+    let kind = FileKind::of(path)?;
+    let wrong = |advice: &str| Err(Error::new(format!("holds {kind}; {advice}")).in_file(path).into());
+    match (kind, world) {
+        (FileKind::Dpf, WorldKind::Maze)
+        | (FileKind::Pfnet, WorldKind::House)
+        | (FileKind::Log, WorldKind::Robot) => {}
+        (FileKind::Log, WorldKind::Maze | WorldKind::House) => {
+            return wrong("train from it without an experiment, or with robot-driftless or world=robot");
+        }
+        (_, WorldKind::Robot) => {
+            return wrong(
+                "this experiment is for a plain log; `driftless import` and docs/data-formats.md make one",
+            );
+        }
+        (FileKind::Pfnet, WorldKind::Maze) => {
+            return wrong("this experiment is for mazes: try house-sdpf, or world=house");
+        }
+        (_, WorldKind::Maze) => {
+            return wrong(
+                "methods learn from DPF's npz (pose, rgbd), as `driftless simulate maze1` makes it",
+            );
+        }
+        (_, WorldKind::House) => {
+            return wrong(
+                "this experiment is for PF-net's tfrecords, as `driftless simulate house` makes them",
+            );
+        }
+    }
+    Ok(())
 }
 
 /// A draw changes crops and pixel noise, and means other ones under another seed.

@@ -150,7 +150,9 @@ impl RobotEm {
     fn fitted(&self, walks: &[Walk], is_used: impl Fn(usize) -> bool) -> Vec<Box<dyn Model>> {
         let mut models: Vec<Box<dyn Model>> = self.models.iter().map(|model| model.fresh()).collect();
         let examples = self.examples(walks, is_used);
-        models.iter_mut().for_each(|model| model.fit(&examples));
+        for model in &mut models {
+            model.fit(&examples);
+        }
         models
     }
 }
@@ -167,7 +169,7 @@ impl Method for RobotEm {
             self.draw(epoch, &walks);
         }
         self.models = self.fitted(&walks, |_| true);
-        let surprise = self.calibrate(epoch, &walks)?;
+        let surprise = self.calibrate(epoch, &walks);
         self.walks = Some(walks);
         let drawn = self.supervision == Supervision::BetweenLabels && epoch > 1;
         Ok(EpochReport {

@@ -146,7 +146,9 @@ impl Beacons {
                 let weight = sighting.weight * information(errors[k], self.deviations[k]);
                 for (i, x) in row {
                     right[*i] += weight * x * errors[k];
-                    row.iter().for_each(|(j, y)| normal[i * size + j] += weight * x * y);
+                    for (j, y) in row {
+                        normal[i * size + j] += weight * x * y;
+                    }
                 }
             }
         }

@@ -5,7 +5,6 @@ use super::Tuning;
 use super::sensor::{Anywhere, Bound, Model};
 use super::tracks::Following;
 use super::walks::Walk;
-use crate::error::Result;
 use driftless_core::Stream;
 use driftless_core::density::Mixture;
 use driftless_world::trajectory::Start;
@@ -27,7 +26,7 @@ const LOST: f64 = -20.0;
 impl RobotEm {
     /// The tempering and the factor of the motion's noise under which known poses are most probable in the filter's belief,
     /// and the mean surprise at them. Each episode is followed from its first label on.
-    pub(super) fn calibrate(&mut self, epoch: u64, walks: &[Walk]) -> Result<Option<f64>> {
+    pub(super) fn calibrate(&mut self, epoch: u64, walks: &[Walk]) -> Option<f64> {
         let parts: Vec<Vec<Box<dyn Model>>> = (0..PARTS)
             .into_par_iter()
             .map(|part| self.fitted(walks, |number| number % PARTS != part))
@@ -44,9 +43,9 @@ impl RobotEm {
         let all = NOISES.iter().flat_map(|&noise| TEMPERS.map(|tempering| Tuning { tempering, noise }));
         let tried: Vec<(Tuning, (f64, usize))> = all.map(|tuning| (tuning, evaluate(tuning))).collect();
         let best = tried.iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0)).filter(|best| best.1.1 > 0);
-        let Some(&(tuning, (sum, labels))) = best else { return Ok(None) };
+        let &(tuning, (sum, labels)) = best?;
         self.tuning = tuning;
-        Ok(Some(-sum / labels as f64))
+        Some(-sum / labels as f64)
     }
 
     /// The sum of log densities at the labels behind the first one, and how many there are.

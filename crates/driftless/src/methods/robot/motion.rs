@@ -114,9 +114,8 @@ pub(super) fn solved<const N: usize>(mut a: [[f64; N]; N], mut b: [f64; N]) -> O
         b.swap(k, pivot);
         for i in k + 1..N {
             let factor = a[i][k] / a[k][k];
-            for j in k..N {
-                a[i][j] -= factor * a[k][j];
-            }
+            let row = a[k];
+            a[i].iter_mut().zip(row).skip(k).for_each(|(x, y)| *x -= factor * y);
             b[i] -= factor * b[k];
         }
     }

@@ -28,6 +28,9 @@ const UNKNOWN: u8 = 0;
 const FREE: u8 = 1;
 const WALL: u8 = 2;
 
+/// Ends of a scan's beams in the robot's frame, and the poses it may have been taken at.
+type Beams<'a> = (Vec<[f32; 2]>, &'a [[f32; 3]]);
+
 /// A scanner, and the map of what its beams meet.
 pub(super) struct Scan {
     settings: SensorSettings,
@@ -71,17 +74,17 @@ impl Scan {
     }
 
     /// The box of all ends that are near enough, and of the poses.
-    fn lay_out(&mut self, examples: &[(Vec<[f32; 2]>, &[[f32; 3]])]) {
+    fn lay_out(&mut self, examples: &[Beams]) {
         let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
         let far = (FARTHEST * self.settings.cell) as f32;
         for (ends, poses) in examples {
             let Some(pose) = poses.first() else { continue };
             for end in ends.iter().filter(|end| end[0].hypot(end[1]) < far).chain(&[[0.0; 2]]) {
-                let at = placed(pose, end).map(f64::from);
+                let at = placed(pose, *end).map(f64::from);
                 (0..2).for_each(|k| (low[k], high[k]) = (low[k].min(at[k]), high[k].max(at[k])));
             }
         }
-        if !(low[0] <= high[0]) {
+        if low[0] > high[0] {
             (low, high) = ([0.0; 2], [0.0; 2]);
         }
         let area = (high[0] - low[0]) * (high[1] - low[1]);
@@ -98,7 +101,7 @@ impl Scan {
     }
 
     /// Counts the cells that a beam ends in and those that it passes.
-    fn count(&self, pose: &[f32; 3], end: &[f32; 2], weight: f32, ends: &mut [f32], passed: &mut [f32]) {
+    fn count(&self, pose: &[f32; 3], end: [f32; 2], weight: f32, ends: &mut [f32], passed: &mut [f32]) {
         let (from, to) = ([pose[0], pose[1]], placed(pose, end));
         let last = self.cell_of(to);
         if let Some(cell) = last {
@@ -135,7 +138,7 @@ impl Scan {
 }
 
 /// A point of the robot's frame in the world.
-fn placed(pose: &[f32; 3], end: &[f32; 2]) -> [f32; 2] {
+fn placed(pose: &[f32; 3], end: [f32; 2]) -> [f32; 2] {
     let [cosine, sine] = cos_sin(pose[2]);
     [pose[0] + cosine * end[0] - sine * end[1], pose[1] + sine * end[0] + cosine * end[1]]
 }
@@ -146,7 +149,7 @@ impl Model for Scan {
     }
 
     fn fit(&mut self, examples: &[Example]) {
-        let examples: Vec<_> =
+        let examples: Vec<Beams> =
             examples.iter().map(|example| (self.ends(example.reading, 1), example.poses)).collect();
         self.lay_out(&examples);
         let count = self.size[0] * self.size[1];
@@ -154,7 +157,9 @@ impl Model for Scan {
         for (beams, poses) in &examples {
             let weight = 1.0 / poses.len().max(1) as f32;
             for pose in *poses {
-                beams.iter().for_each(|end| self.count(pose, end, weight, &mut ends, &mut passed));
+                for end in beams {
+                    self.count(pose, *end, weight, &mut ends, &mut passed);
+                }
             }
         }
         let kind = |(&ends, &passed): (&f32, &f32)| {

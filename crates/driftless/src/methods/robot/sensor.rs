@@ -80,7 +80,9 @@ pub(super) struct Seen<'a> {
 impl Evidence for Seen<'_> {
     fn scores(&mut self, t: usize, poses: &Particles, log: &mut [f32]) -> Reading {
         let reading = scores(self.models, self.walk.readings.row(t), poses, log);
-        log.iter_mut().for_each(|score| *score *= self.tempering);
+        for score in log {
+            *score *= self.tempering;
+        }
         reading
     }
 }
