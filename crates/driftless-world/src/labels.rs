@@ -8,7 +8,7 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::files::pfnet::HouseMaps;
 use crate::random::Random;
-use crate::trajectory::{Labels, Observations, Rows, Start, Trajectory};
+use crate::trajectory::{Camera, Labels, Observations, Rows, Start, Trajectory};
 use std::sync::Arc;
 
 /// How many labels to keep, and which draw of them.
@@ -128,8 +128,8 @@ impl LabelPlan {
             }
             labels.push(state);
         }
-        let Trajectory { observations, actions, floor, start, .. } = trajectory;
-        Ok(Lesson { observations, actions, labels, floor, start })
+        let Trajectory { observations, actions, floor, start, times, camera, .. } = trajectory;
+        Ok(Lesson { observations, actions, labels, floor, start, times, camera })
     }
 }
 
@@ -141,6 +141,8 @@ pub struct Lesson {
     labels: Labels,
     floor: Option<Arc<HouseMaps>>,
     start: Option<Start>,
+    times: Option<Vec<f64>>,
+    camera: Option<Camera>,
 }
 
 impl Lesson {
@@ -162,6 +164,16 @@ impl Lesson {
     /// The floor plan, where the robot has one.
     pub fn floor(&self) -> Option<&Arc<HouseMaps>> {
         self.floor.as_ref()
+    }
+
+    /// Seconds at each step, if the recording has them.
+    pub fn times(&self) -> Option<&[f64]> {
+        self.times.as_deref()
+    }
+
+    /// A camera beside the sensors of [`Lesson::observations`].
+    pub fn camera(&self) -> Option<&Camera> {
+        self.camera.as_ref()
     }
 
     /// The same without its floor plan, which is large.

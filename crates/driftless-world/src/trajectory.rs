@@ -140,6 +140,15 @@ impl Observations {
     }
 }
 
+/// A camera beside other sensors: an image a step, where there is one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Camera {
+    /// T images; what a step without one holds means nothing.
+    pub images: Images,
+    /// Whether there is an image, T.
+    pub known: Vec<bool>,
+}
+
 /// True states, known at some steps only. An unknown state is absent, not a number in disguise.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Labels {
@@ -207,7 +216,7 @@ impl Labels {
 pub struct Trajectory {
     /// What was perceived, one entry a step.
     pub observations: Observations,
-    /// Row t is the motion that led *into* step t, as the odometry reported it.
+    /// Row t is the motion that led *into* step t, as the odometry reported it; a row of NaN where it did not.
     pub actions: Rows,
     /// True states, for mazes (x, y, heading in radians).
     pub states: Labels,
@@ -215,6 +224,10 @@ pub struct Trajectory {
     pub floor: Option<Arc<HouseMaps>>,
     /// What is known of the first pose before anything is seen; nothing means what the method thinks.
     pub start: Option<Start>,
+    /// Seconds at each step, if the recording has them.
+    pub times: Option<Vec<f64>>,
+    /// A camera, where `observations` are those of other sensors.
+    pub camera: Option<Camera>,
 }
 
 /// What a robot is told of its first pose.
@@ -247,7 +260,7 @@ impl Trajectory {
                 states.len()
             )));
         }
-        Ok(Self { observations, actions, states, floor: None, start: None })
+        Ok(Self { observations, actions, states, floor: None, start: None, times: None, camera: None })
     }
 
     /// Number of steps.

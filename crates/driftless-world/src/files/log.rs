@@ -3,9 +3,12 @@
 //! | array | shape | meaning |
 //! |---|---|---|
 //! | `observations` | (M, D), (M, H, W) or (M, H, W, C) | a vector or an image a step; images uint8 or float |
-//! | `actions` | (M, A) | optional; row t is the motion that led *into* step t |
+//! | `images` | (M, H, W) or (M, H, W, C) uint8 | optional; a camera beside vectors of other sensors |
+//! | `has_image` | (M,) bool or integers | optional; 0 at steps without an image |
+//! | `actions` | (M, A) | optional; row t is the motion that led *into* step t; a row of NaN where it is missing |
 //! | `poses` | (M, S) | optional; the true state, angles in radians; a row of NaN where unknown |
 //! | `beam_angles` | (D,) | optional; bearings of a scan's beams in radians, left positive |
+//! | `times` | (M,) | optional; seconds, rising within an episode |
 //! | `lengths` | (E,) integers | optional; steps of each episode, in order; their sum is M |
 //!
 //! `numpy.savez("log.npz", observations=..., actions=..., poses=..., lengths=...)` writes one.
@@ -20,7 +23,7 @@ use crate::files::array::Array;
 use crate::files::npy::Dtype;
 use crate::files::npz::NpzFile;
 use crate::files::source::Source;
-use crate::trajectory::{Images, Labels, Observations, Pixels, Rows, Trajectory};
+use crate::trajectory::{Camera, Images, Labels, Observations, Pixels, Rows, Trajectory};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +35,9 @@ pub struct LogFile {
     actions: Option<Array>,
     poses: Option<Array>,
     beam_angles: Option<Vec<f64>>,
+    times: Option<Array>,
+    images: Option<Array>,
+    has_image: Option<Array>,
     /// Row at which each episode starts, and the end.
     starts: Vec<usize>,
     comment: String,
@@ -65,7 +71,28 @@ impl LogFile {
             None => vec![0, rows],
         };
         let beam_angles = optional("beam_angles")?.map(|array| angles(&array, &observations)).transpose()?;
-        Ok(Self { path: None, observations, actions, poses, beam_angles, starts, comment: npz.comment() })
+        let (times, has_image) = (optional("times")?, optional("has_image")?);
+        for array in [&times, &has_image].into_iter().flatten() {
+            if array.shape() != [rows] {
+                let problem = format!("has shape {:?}, but ({rows},) is expected", array.shape());
+                return Err(Error::new(problem).in_field(array.name()));
+            }
+        }
+        let images = optional("images")?;
+        images.as_ref().map_or(Ok(()), |images| check_images(images, &observations))?;
+        let comment = npz.comment();
+        Ok(Self {
+            path: None,
+            observations,
+            actions,
+            poses,
+            beam_angles,
+            times,
+            images,
+            has_image,
+            starts,
+            comment,
+        })
     }
 
     /// The comment left by whoever wrote the file; empty if there is none.
@@ -81,10 +108,41 @@ impl LogFile {
     fn trajectory(&self, rows: Range<usize>) -> Result<Trajectory> {
         let observations = self.observations(rows.clone())?;
         let actions = match &self.actions {
-            Some(array) if array.row_len() > 0 => Rows::new(array.row_len(), finite(array, rows.clone())?)?,
+            Some(array) if array.row_len() > 0 => Rows::new(array.row_len(), motions(array, rows.clone())?)?,
             _ => Rows::default(),
         };
-        Trajectory::new(observations, actions, self.labels(rows)?)
+        let (times, camera) = (self.times(rows.clone())?, self.camera(rows.clone())?);
+        Ok(Trajectory { times, camera, ..Trajectory::new(observations, actions, self.labels(rows)?)? })
+    }
+
+    fn times(&self, rows: Range<usize>) -> Result<Option<Vec<f64>>> {
+        let Some(array) = &self.times else { return Ok(None) };
+        let times = array.read_f64(rows)?;
+        let wrong = |step: usize, problem: &str| {
+            Err(Error::new(format!("is {} at step {step}{problem}", times[step])).in_field("times"))
+        };
+        if let Some(step) = times.iter().position(|time| !time.is_finite()) {
+            return wrong(step, "; every step needs its seconds, or leave the array out");
+        }
+        if let Some(step) = (1..times.len()).find(|&t| times[t] < times[t - 1]) {
+            return wrong(
+                step,
+                ", before the step before it; sort the steps, or begin an episode there (`lengths`)",
+            );
+        }
+        Ok(Some(times))
+    }
+
+    fn camera(&self, rows: Range<usize>) -> Result<Option<Camera>> {
+        let Some(array) = &self.images else { return Ok(None) };
+        let known = match &self.has_image {
+            Some(known) => known.read_i64(rows.clone())?.into_iter().map(|known| known != 0).collect(),
+            None => vec![true; rows.len()],
+        };
+        let channels = array.shape().get(3).copied().unwrap_or(1);
+        let (height, width) = (array.shape()[1], array.shape()[2]);
+        let pixels = Pixels::Bytes(array.read_u8(rows)?);
+        Ok(Some(Camera { images: Images { height, width, channels, pixels }, known }))
     }
 
     fn observations(&self, rows: Range<usize>) -> Result<Observations> {
@@ -138,6 +196,39 @@ fn check_observations(array: &Array) -> Result<()> {
     Err(Error::new(format!("has shape {shape:?}; {problem}")).in_field("observations"))
 }
 
+/// Images beside vectors: bytes, one of the same size for every step.
+fn check_images(images: &Array, observations: &Array) -> Result<()> {
+    let (shape, rows) = (images.shape(), observations.rows());
+    let problem = if observations.shape().len() != 2 {
+        "observations are images already; an array `images` goes beside vectors".to_owned()
+    } else if !(3..=4).contains(&shape.len()) || shape[0] != rows || shape[1..].contains(&0) {
+        format!(
+            "has shape {shape:?}, but ({rows}, height, width) or ({rows}, height, width, channels) is expected"
+        )
+    } else if images.dtype() != Dtype::U8 {
+        "holds other numbers than uint8".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(problem).in_field("images"))
+}
+
+/// Motions of an episode: a row is a motion, or missing and wholly NaN.
+fn motions(array: &Array, rows: Range<usize>) -> Result<Vec<f32>> {
+    let values = array.read_f32(rows)?;
+    for (step, row) in values.chunks_exact(array.row_len()).enumerate() {
+        let column = row.iter().position(|value| !value.is_finite());
+        if let Some(column) = column.filter(|_| !row.iter().all(|value| value.is_nan())) {
+            let problem = format!(
+                "holds {} at step {step}, column {column}; a missing action is a row of NaN",
+                row[column]
+            );
+            return Err(Error::new(problem).in_field("actions"));
+        }
+    }
+    Ok(values)
+}
+
 /// Readings of an episode: one that is not finite is missing, and NaN.
 fn readings(array: &Array, rows: Range<usize>) -> Result<Vec<f32>> {
     let mut values = array.read_f32(rows)?;
@@ -164,10 +255,7 @@ fn finite(array: &Array, rows: Range<usize>) -> Result<Vec<f32>> {
     let values = array.read_f32(rows)?;
     if let Some(at) = values.iter().position(|value| !value.is_finite()) {
         let (step, column) = (at / array.row_len(), at % array.row_len());
-        let advice = match array.name() {
-            "observations" => "leave out steps with missing observations, or fill them in",
-            _ => "every step needs a finite action",
-        };
+        let advice = "leave out steps with missing observations, or fill them in";
         let problem = format!("holds {} at step {step}, column {column}; {advice}", values[at]);
         return Err(Error::new(problem).in_field(array.name()));
     }

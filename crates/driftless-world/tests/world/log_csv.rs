@@ -6,6 +6,7 @@ use driftless_world::files::npy::Dtype;
 use driftless_world::files::npz::NpzWriter;
 use driftless_world::files::zip::Method;
 use driftless_world::files::{Overwrite, Source};
+use driftless_world::trajectory::Camera;
 use driftless_world::{Dataset, Images, Labels, Observations, Pixels, Rows, Trajectory};
 use std::io::Cursor;
 use std::path::PathBuf;
@@ -72,6 +73,31 @@ fn logs_are_read_as_written() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// A camera at some steps, seconds, missing motions and bearings of beams are read as they were written.
+#[test]
+fn cameras_and_times_are_read_as_written() {
+    let folder = folder("camera");
+    let path = folder.join("log.npz");
+    let mut data = episodes(|steps| vectors(2, steps, steps), 3, 3);
+    for (number, episode) in data.iter_mut().enumerate() {
+        let steps = episode.len();
+        let pixels = Pixels::Bytes((0..steps * 12).map(|i| (i * 7 + number) as u8).collect());
+        let images = Images { height: 2, width: 2, channels: 3, pixels };
+        episode.camera = Some(Camera { images, known: (0..steps).map(|t| t % 2 == number % 2).collect() });
+        episode.times = Some((0..steps).map(|t| 1e9 + 0.1 * t as f64).collect());
+    }
+    let mut writer = LogWriter::create(&path, Overwrite::Refuse, Method::Deflated, "")
+        .unwrap()
+        .with_beam_angles(vec![-0.5, 0.5]);
+    data.iter().for_each(|episode| writer.push(episode).unwrap());
+    assert!(writer.push(&trajectory(vectors(2, 2, 0), 3, 3, 0)).is_err(), "without camera and times");
+    writer.finish().unwrap();
+    let file = LogFile::open(&path).unwrap();
+    assert_eq!(file.beam_angles(), Some(&[-0.5, 0.5][..]));
+    data.iter().enumerate().for_each(|(i, episode)| assert_eq!(&file.get(i).unwrap(), episode));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 type Given<'a> = (&'a str, Dtype, &'a [usize], Vec<f32>);
 
 /// Float arrays as given, integers where the type says so.
@@ -119,6 +145,28 @@ fn logs_say_what_is_wrong() {
         ),
         (vec![seen(), ("actions", f, &[3, 2], vec![0.0; 6])], "field actions: has shape [3, 2]"),
         (vec![seen(), ("actions", f, &[4, 1], vec![0.0, 0.0, inf, 0.0])], "holds inf at step 2, column 0"),
+        (vec![seen(), ("actions", f, &[4, 1], vec![0.0, 0.0, nan, 0.0])], "fine"),
+        (
+            vec![seen(), ("actions", f, &[4, 2], vec![0.0, 0.0, nan, 0.0, nan, nan, 0.0, 0.0])],
+            "holds NaN at step 1, column 0; a missing action is a row of NaN",
+        ),
+        (vec![seen(), ("times", f, &[4], vec![0.0, 1.0, 1.0, 2.0])], "fine"),
+        (vec![seen(), ("times", f, &[3], vec![0.0; 3])], "field times: has shape [3], but (4,)"),
+        (
+            vec![seen(), ("times", f, &[4], vec![0.0, 2.0, 1.0, 3.0])],
+            "is 1 at step 2, before the step before",
+        ),
+        (vec![seen(), ("times", f, &[4], vec![0.0, nan, 1.0, 3.0])], "is NaN at step 1"),
+        (
+            vec![seen(), ("images", f, &[4, 1, 1], vec![0.0; 4])],
+            "field images: holds other numbers than uint8",
+        ),
+        (vec![seen(), ("images", f, &[3, 1, 1], vec![0.0; 3])], "field images: has shape [3, 1, 1], but (4,"),
+        (vec![seen(), ("has_image", f, &[3], vec![0.0; 3])], "field has_image: has shape [3]"),
+        (
+            vec![("observations", f, &[1, 1, 1], vec![0.0]), ("images", f, &[1, 1, 1], vec![0.0])],
+            "field images: observations are images already",
+        ),
         (vec![seen(), ("poses", f, &[4, 1], vec![0.0, inf, 0.0, 0.0])], "step 1 holds an infinite"),
         (
             vec![seen(), ("poses", f, &[4, 2], vec![0.0, 0.0, nan, nan, nan, 0.0, 0.0, 0.0])],

@@ -6,7 +6,7 @@ use crate::files::npy::Dtype;
 use crate::files::npz::NpzWriter;
 use crate::files::spool::Spool;
 use crate::files::zip::Method;
-use crate::trajectory::{Observations, Pixels, Trajectory};
+use crate::trajectory::{Camera, Observations, Pixels, Trajectory};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 pub struct LogWriter {
     path: PathBuf,
     npz: NpzWriter<NewFile>,
-    actions: Spool,
-    poses: Spool,
+    /// What follows the observations, in this order.
+    spools: [(&'static str, Spool); 5],
+    beam_angles: Option<Vec<f64>>,
     lengths: Vec<i64>,
     layout: Option<Layout>,
     comment: String,
@@ -28,6 +29,8 @@ struct Layout {
     observation: Vec<usize>,
     action: usize,
     state: usize,
+    has_times: bool,
+    camera: Option<Vec<usize>>,
 }
 
 impl Layout {
@@ -43,7 +46,20 @@ impl Layout {
             }
         };
         let (action, state) = (trajectory.actions.width(), trajectory.states.width());
-        Self { dtype, observation, action, state }
+        let camera = trajectory.camera.as_ref();
+        let camera = camera.map(|Camera { images, .. }| vec![images.height, images.width, images.channels]);
+        Self { dtype, observation, action, state, has_times: trajectory.times.is_some(), camera }
+    }
+
+    /// Type and shape of a row of an array, if there is one.
+    fn row(&self, name: &str) -> Option<(Dtype, Vec<usize>)> {
+        match name {
+            "actions" => (self.action > 0).then(|| (Dtype::F32, vec![self.action])),
+            "poses" => (self.state > 0).then(|| (Dtype::F32, vec![self.state])),
+            "times" => self.has_times.then(|| (Dtype::F64, Vec::new())),
+            "has_image" => self.camera.as_ref().map(|_| (Dtype::U8, Vec::new())),
+            _ => self.camera.clone().map(|shape| (Dtype::U8, shape)),
+        }
     }
 }
 
@@ -58,12 +74,23 @@ impl LogWriter {
         Ok(Self {
             path: path.as_ref().to_path_buf(),
             npz: NpzWriter::create(path, overwrite, method)?,
-            actions: Spool::new()?,
-            poses: Spool::new()?,
+            spools: [
+                ("actions", Spool::new()?),
+                ("poses", Spool::new()?),
+                ("times", Spool::new()?),
+                ("has_image", Spool::new()?),
+                ("images", Spool::new()?),
+            ],
+            beam_angles: None,
             lengths: Vec::new(),
             layout: None,
             comment: comment.to_owned(),
         })
+    }
+
+    /// With the bearings of a scan's beams, in radians.
+    pub fn with_beam_angles(self, angles: Vec<f64>) -> Self {
+        Self { beam_angles: Some(angles), ..self }
     }
 
     /// Appends an episode; all must have the same kinds and widths.
@@ -89,15 +116,13 @@ impl LogWriter {
                 Pixels::Floats(values) => self.npz.write(&bytes(values))?,
             },
         }
-        let unknown = vec![f32::NAN; layout.state];
-        let poses: Vec<f32> =
-            trajectory.states.iter().flat_map(|state| state.unwrap_or(&unknown).to_vec()).collect();
         self.layout = Some(layout);
         self.lengths.push(trajectory.len() as i64);
-        let written = self.actions.write_all(&bytes(trajectory.actions.values()));
-        written
-            .and_then(|()| self.poses.write_all(&bytes(&poses)))
-            .map_err(|source| Error::io("cannot write a temporary file", source))
+        for (name, spool) in &mut self.spools {
+            let written = spool.write_all(&rows(trajectory, name));
+            written.map_err(|source| Error::io("cannot write a temporary file", source))?;
+        }
+        Ok(())
     }
 
     /// Completes the file.
@@ -111,14 +136,17 @@ impl LogWriter {
             return Err(Error::new("a file without episodes was not written"));
         };
         self.npz.end()?;
-        for (name, spool, width) in
-            [("actions", self.actions, layout.action), ("poses", self.poses, layout.state)]
-        {
-            if width > 0 {
-                self.npz.growing_array(name, Dtype::F32, &[width])?;
+        for (name, spool) in self.spools {
+            if let Some((dtype, shape)) = layout.row(name) {
+                self.npz.growing_array(name, dtype, &shape)?;
                 self.npz.write_spooled(&spool.finish()?)?;
                 self.npz.end()?;
             }
+        }
+        if let Some(angles) = self.beam_angles {
+            self.npz.array("beam_angles", Dtype::F64, &[angles.len()])?;
+            self.npz.write(&wide_bytes(&angles))?;
+            self.npz.end()?;
         }
         self.npz.array("lengths", Dtype::I64, &[self.lengths.len()])?;
         let lengths: Vec<u8> = self.lengths.iter().flat_map(|length| length.to_le_bytes()).collect();
@@ -126,6 +154,31 @@ impl LogWriter {
         self.npz.end()?;
         self.npz.finish(&self.comment)?.commit()
     }
+}
+
+/// What an episode adds to an array that follows the observations.
+fn rows(trajectory: &Trajectory, name: &str) -> Vec<u8> {
+    let camera = trajectory.camera.as_ref();
+    match name {
+        "actions" => bytes(trajectory.actions.values()),
+        "poses" => {
+            let unknown = vec![f32::NAN; trajectory.states.width()];
+            trajectory.states.iter().flat_map(|state| bytes(state.unwrap_or(&unknown))).collect()
+        }
+        "times" => trajectory.times.as_deref().map_or_else(Vec::new, wide_bytes),
+        "has_image" => {
+            camera.map_or_else(Vec::new, |camera| camera.known.iter().map(|&x| u8::from(x)).collect())
+        }
+        _ => match camera.map(|camera| &camera.images.pixels) {
+            Some(Pixels::Bytes(values)) => values.clone(),
+            Some(Pixels::Floats(values)) => values.iter().map(|&x| x as u8).collect(),
+            None => Vec::new(),
+        },
+    }
+}
+
+fn wide_bytes(values: &[f64]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
 fn bytes(values: &[f32]) -> Vec<u8> {
