@@ -114,11 +114,20 @@ impl Motion for Driven<'_> {
         let [position, heading] = odometry.deviations(self.action);
         let first = odometry.heading_noise == HeadingNoise::Before;
         let heading = if first { [heading, 0.0] } else { [0.0, heading] };
-        let side = odometry.frame.side() as f32;
+        let [side, turning] = [odometry.frame.side(), odometry.frame.turning()].map(|x| x as f32);
         let [x, y, headings] = particles.columns_mut() else {
             panic!("odometry moves poses of three numbers")
         };
-        Cpu::best().run(Drive { columns: [x, y, headings], noise, action, position, heading, side, scaled });
+        Cpu::best().run(Drive {
+            columns: [x, y, headings],
+            noise,
+            action,
+            position,
+            heading,
+            side,
+            turning,
+            scaled,
+        });
         self.action.is_some()
     }
 }
@@ -131,6 +140,7 @@ struct Drive<'a> {
     /// Before and after the motion.
     heading: [f32; 2],
     side: f32,
+    turning: f32,
     scaled: f32,
 }
 
@@ -148,7 +158,8 @@ impl Work for Drive<'_> {
             for i in 0..count {
                 let by = |k: usize| 1.0 + self.scaled * scales[k][i];
                 let turned = headings[i] + self.heading[0] * zh[i];
-                let [dx, dy] = compose(cos_sin(turned), [forward * by(0), self.side * left * by(1)]);
+                let [dx, dy] =
+                    compose(cos_sin(self.turning * turned), [forward * by(0), self.side * left * by(1)]);
                 x[i] += dx + self.position * zx[i];
                 y[i] += dy + self.position * zy[i];
                 headings[i] = wrapped(turned + turn * by(2) + self.heading[1] * zh[i]);
@@ -157,7 +168,7 @@ impl Work for Drive<'_> {
         }
         for i in 0..count {
             let turned = headings[i] + self.heading[0] * zh[i];
-            let [dx, dy] = compose(cos_sin(turned), [forward, self.side * left]);
+            let [dx, dy] = compose(cos_sin(self.turning * turned), [forward, self.side * left]);
             x[i] += dx + self.position * zx[i];
             y[i] += dy + self.position * zy[i];
             headings[i] = wrapped(turned + turn + self.heading[1] * zh[i]);
@@ -188,11 +199,11 @@ mod tests {
         (particles.state(0).collect(), told)
     }
 
-    /// Against the same in 64 bits: both frames, both places of the heading's noise, scaled actions.
+    /// Against the same in 64 bits: all frames, both places of the heading's noise, scaled actions.
     #[test]
     fn motion_by_hand() {
         let (action, z) = ([30.0_f32, -4.0, 0.5], [0.7_f32, -0.3, 1.1, 0.2, -0.5, 0.9]);
-        for frame in [Frame::Reflected, Frame::Robot] {
+        for frame in [Frame::Reflected, Frame::Robot, Frame::World] {
             for (order, scale) in
                 [(HeadingNoise::Before, 0.0), (HeadingNoise::After, 0.0), (HeadingNoise::Before, 0.1)]
             {

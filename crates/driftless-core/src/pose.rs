@@ -46,6 +46,8 @@ pub enum Frame {
     Reflected,
     /// PF-net's robot frame: `o_x = c dx + s dy`, `o_y = -s dx + c dy` (y points to the left).
     Robot,
+    /// The world's frame: `(dx, dy)` wherever the robot looks, as a compass or a satellite tells it.
+    World,
 }
 
 impl Frame {
@@ -53,7 +55,15 @@ impl Frame {
     pub const fn side(self) -> f64 {
         match self {
             Self::Reflected => -1.0,
-            Self::Robot => 1.0,
+            Self::Robot | Self::World => 1.0,
+        }
+    }
+
+    /// What a heading is multiplied by where it turns an action: 0 if actions do not turn with the robot.
+    pub const fn turning(self) -> f64 {
+        match self {
+            Self::World => 0.0,
+            Self::Reflected | Self::Robot => 1.0,
         }
     }
 }
@@ -66,7 +76,7 @@ impl Pose {
 
     /// The motion that leads from `self` to `next`, in `frame`; the turn is wrapped.
     pub fn motion_to(self, next: Self, frame: Frame) -> [f64; 3] {
-        let (s, c) = self.heading.sin_cos();
+        let (s, c) = (frame.turning() * self.heading).sin_cos();
         let (dx, dy) = (next.x - self.x, next.y - self.y);
         [c * dx + s * dy, frame.side() * (c * dy - s * dx), wrap(next.heading - self.heading)]
     }
@@ -80,7 +90,7 @@ impl Pose {
     /// assert!((back.x - b.x).abs() + (back.y - b.y).abs() + (back.heading - b.heading).abs() < 1e-12);
     /// ```
     pub fn moved(self, action: [f64; 3], frame: Frame) -> Self {
-        let (s, c) = self.heading.sin_cos();
+        let (s, c) = (frame.turning() * self.heading).sin_cos();
         let [dx, dy] = compose([c, s], [action[0], frame.side() * action[1]]);
         Self { x: self.x + dx, y: self.y + dy, heading: wrap(self.heading + action[2]) }
     }
@@ -110,5 +120,8 @@ mod tests {
         let to = Pose::new(3.0, 2.0, 0.1);
         assert_eq!(from.motion_to(to, Frame::Robot)[1], 2.0);
         assert_eq!(from.motion_to(to, Frame::Reflected)[1], -2.0);
+        let turned = Pose::new(1.0, 1.0, 2.0);
+        assert_eq!(turned.motion_to(Pose::new(4.0, 3.0, 2.5), Frame::World), [3.0, 2.0, 0.5]);
+        assert_eq!(turned.moved([3.0, 2.0, 0.5], Frame::World), Pose::new(4.0, 3.0, 2.5));
     }
 }

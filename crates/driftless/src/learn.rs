@@ -18,8 +18,9 @@ pub use ablation::Ablation;
 pub use data::{Source, TrainingSet};
 pub use describe::{Described, describe};
 pub use experiment::{
-    Experiment, HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, MethodName, RobotSettings,
-    RobotStart, SeenImages, SeenMaps, SensorKind, SensorSettings, ViewGeometry, WorldKind,
+    Experiment, HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, MethodName, MotionFrame,
+    MotionKind, MotionSettings, RobotSettings, RobotStart, SeenImages, SeenMaps, SensorKind, SensorSettings,
+    StateKind, StateSettings, ViewGeometry, WorldKind,
 };
 pub use gathered::{Files, Gathered};
 pub use normalisation::Normalisation;

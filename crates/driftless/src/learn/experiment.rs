@@ -2,12 +2,14 @@
 
 mod house;
 mod method_name;
+mod motion;
 mod robot;
 
 pub use house::{
     HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, SeenImages, SeenMaps, ViewGeometry,
 };
 pub use method_name::MethodName;
+pub use motion::{MotionFrame, MotionKind, MotionSettings, StateKind, StateSettings};
 pub use robot::{RobotSettings, RobotStart, SensorKind, SensorSettings};
 
 use super::Ablation;
@@ -16,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::methods::{Registered, methods_in};
 use crate::resample::ResamplerSettings;
 use crate::space::Space;
+use driftless_world::pose::Frame;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -93,6 +96,12 @@ pub struct Experiment {
     /// Settings of experiments with logs of one's own.
     #[serde(skip_serializing_if = "is_default")]
     pub robot: RobotSettings,
+    /// What of the robot is followed, for logs of one's own.
+    #[serde(skip_serializing_if = "is_default")]
+    pub state: StateSettings,
+    /// How actions of such logs are written.
+    #[serde(skip_serializing_if = "is_default")]
+    pub motion: MotionSettings,
     /// The robot's sensors, for logs of one's own; none means what the log looks like.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sensor: Vec<SensorSettings>,
@@ -128,6 +137,8 @@ impl Default for Experiment {
             world: WorldKind::Maze,
             house: HouseSettings::default(),
             robot: RobotSettings::default(),
+            state: StateSettings::default(),
+            motion: MotionSettings::default(),
             sensor: Vec::new(),
         }
     }
@@ -204,6 +215,15 @@ impl Experiment {
         if self.world == WorldKind::House && own > 0 { own } else { self.particles }
     }
 
+    /// The frame that actions are written in.
+    pub fn frame(&self) -> Frame {
+        match self.world {
+            WorldKind::Maze => Frame::Reflected,
+            WorldKind::House => Frame::Robot,
+            WorldKind::Robot => self.motion.frame(self.state.kind),
+        }
+    }
+
     /// Fails if a setting is out of its range.
     pub fn check(&self) -> Result<()> {
         let share = (0.0..=1.0).contains(&self.label_fraction);
@@ -232,6 +252,10 @@ impl Experiment {
         config::check("seed", self.seed, i64::try_from(self.seed).is_ok(), LARGEST)?;
         self.house.check()?;
         self.robot.check()?;
+        let own = self.state == StateSettings::default() && self.motion == MotionSettings::default();
+        if self.world != WorldKind::Robot && !own {
+            return Err(Error::setting("motion", "and state are for logs of one's own: world = \"robot\""));
+        }
         self.sensor.iter().try_for_each(SensorSettings::check)?;
         let share = (0.0..=10.0).contains(&self.odometry_noise);
         config::check("odometry_noise", self.odometry_noise, share, "a share from 0 to 10")?;

@@ -4,7 +4,7 @@ use super::TrainingSet;
 use crate::batch::PixelScale;
 use crate::error::{Error, Result};
 use driftless_world::labels::Lesson;
-use driftless_world::pose::{Frame, Pose};
+use driftless_world::pose::{Frame, Pose, wrap};
 use driftless_world::statistics::Moments;
 use driftless_world::trajectory::{Images, Observations};
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,8 @@ const HANDFUL: usize = 16;
 
 /// Mean steps, and positions, that can be evaluated (see [`driftless_world::Evaluation`]).
 const USABLE: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
+/// The mean turn of what never turns: no noise to speak of, and none so small that matrices cannot be inverted.
+const LEAST_TURN: f64 = 1e-3;
 /// Neighbouring 32-bit numbers may be this share of a mean step apart. Both ends of a step are rounded by half of it
 /// at most, so a step is wrong by a hundredth at worst: a tenth of the noise that DPF adds to odometry, whose deviation
 /// grows from 0.1 to √(0.1² + 0.01²) = 0.1005.
@@ -40,11 +42,12 @@ pub struct Normalisation {
     /// for both, and the mean of |Δheading|. Errors are divided by it in training and in evaluation alike.
     ///
     /// By odometry, turned by the heading that the nearest known pose of the lesson says. Lessons without one are left
-    /// out; if no pose is known at all, every heading is taken as likely, and a step of length d counts 2 d / π.
+    /// out; if no pose is known at all, every heading is taken as likely, and a step of length d counts 2 d / π. Without
+    /// any odometry, by neighbouring known poses of a lesson, divided by the steps between them.
     pub step_size: [f64; 3],
-    /// Least of known poses; -π for the heading.
+    /// Least of known poses; -π for the heading, unless it never changes.
     pub low: [f64; 3],
-    /// Greatest of known poses; π for the heading.
+    /// Greatest of known poses; π for the heading, unless it never changes.
     pub high: [f64; 3],
 }
 
@@ -55,19 +58,22 @@ impl Normalisation {
         [self.step_size[0], self.step_size[2]].map(|size| (size * std::f64::consts::FRAC_PI_2.sqrt()) as f32)
     }
 
-    /// Measures lessons of images. A size that would be 0 is 1.
+    /// [`Normalisation::measure_in`] DPF's frame where there are images and no floor plan, else in that of robots.
     pub fn measure(lessons: &TrainingSet) -> Result<Self> {
+        let first = if lessons.is_empty() { Vec::new() } else { lessons.lessons(&[0], 0)? };
+        let is_maze =
+            first.first().is_some_and(|lesson| lesson.floor().is_none() && images(lesson).is_some());
+        Self::measure_in(if is_maze { Frame::Reflected } else { Frame::Robot }, lessons)
+    }
+
+    /// Measures lessons whose actions are written in this frame. A size that would be 0 is 1; what is missing of the
+    /// actions is left out.
+    pub fn measure_in(frame: Frame, lessons: &TrainingSet) -> Result<Self> {
         // Floor plans are large, and a few hundred trajectories say enough of sizes.
         let all: Vec<usize> = (0..lessons.len()).collect();
-        let (mut measured, mut frames) = (Vec::new(), Vec::new());
+        let mut measured = Vec::new();
         for handful in all[..all.len().min(MOST)].chunks(HANDFUL) {
-            for lesson in lessons.lessons(handful, 0)? {
-                // Only mazes have DPF's odometry.
-                let is_maze = lesson.floor().is_none() && images(&lesson).is_some();
-                let frame = if is_maze { Frame::Reflected } else { Frame::Robot };
-                frames.push(frame);
-                measured.push(lesson.without_floor());
-            }
+            measured.extend(lessons.lessons(handful, 0)?.into_iter().map(Lesson::without_floor));
         }
         let lessons = measured;
         let images: Vec<&Images> = lessons.iter().filter_map(images).collect();
@@ -79,13 +85,13 @@ impl Normalisation {
         };
         let (mut states, mut actions) = ([Moments::default(); 3], [Moments::default(); 3]);
         let mut steps = StepSizes::default();
-        for (lesson, frame) in lessons.iter().zip(frames) {
+        for lesson in &lessons {
             if lesson.actions().width() != 3 || lesson.labels().width() != 3 {
                 return Err(problem("training data: poses and actions must have three numbers".to_owned()));
             }
             // The first action led into a step before which nothing was seen.
             for t in 1..lesson.len() {
-                let action = lesson.actions().row(t);
+                let action = lesson.actions().row(t).iter().filter(|x| x.is_finite());
                 actions.iter_mut().zip(action).for_each(|(moments, &a)| moments.push(f64::from(a)));
             }
             steps.push(lesson, frame);
@@ -149,14 +155,18 @@ impl Normalisation {
         };
         let around_zero = |k: usize| actions[k].std().hypot(actions[k].mean);
         let edge = |k: usize, value: f64| if states[k].count > 0 { value } else { 0.0 };
+        // What never turns has no heading to search for, nor any noise of it.
+        let is_fixed = step[1] == 0.0 && states[2].count > 1 && states[2].std() == 0.0;
+        let heading = if is_fixed { [states[2].mean; 2] } else { [-PI, PI] };
+        let turn = if is_fixed { LEAST_TURN } else { size(step[1]) };
         Self {
             pixels,
             state_mean: [number(states[0].mean), number(states[1].mean), 0.0],
             state_std: planar(&|k| states[k].std()),
             action_std: planar(&around_zero),
-            step_size: [size(step[0]), size(step[0]), size(step[1])],
-            low: [edge(0, states[0].min), edge(1, states[1].min), -PI],
-            high: [edge(0, states[0].max), edge(1, states[1].max), PI],
+            step_size: [size(step[0]), size(step[0]), turn],
+            low: [edge(0, states[0].min), edge(1, states[1].min), heading[0]],
+            high: [edge(0, states[0].max), edge(1, states[1].max), heading[1]],
         }
     }
 }
@@ -170,6 +180,8 @@ struct StepSizes {
     along_axes: Moments,
     /// |Δheading|.
     turns: Moments,
+    /// |Δx| and |Δy|, and |Δheading|, a step between neighbouring known poses.
+    between: [Moments; 2],
 }
 
 impl StepSizes {
@@ -177,8 +189,18 @@ impl StepSizes {
         let action = |t: usize| [0, 1, 2].map(|k| f64::from(lesson.actions().row(t)[k]));
         let labels = lesson.labels();
         let known: Vec<usize> = (0..lesson.len()).filter(|t| labels.get(*t).is_some()).collect();
+        for pair in known.windows(2) {
+            let (Some(a), Some(b)) = (labels.get(pair[0]), labels.get(pair[1])) else { continue };
+            let steps = (pair[1] - pair[0]) as f64;
+            let apart = |k: usize| f64::from(b[k] - a[k]).abs();
+            self.between[0].push(0.5 * (apart(0) + apart(1)) / steps);
+            self.between[1].push(wrap(f64::from(b[2] - a[2])).abs() / steps);
+        }
         for t in 1..lesson.len() {
             let [ahead, aside, turn] = action(t);
+            if !(ahead + aside + turn).is_finite() {
+                continue;
+            }
             self.lengths.push(ahead.hypot(aside));
             self.turns.push(turn.abs());
             let nearest = known.iter().min_by_key(|label| label.abs_diff(t - 1));
@@ -186,7 +208,8 @@ impl StepSizes {
                 continue;
             };
             // The heading before the step: of the label, and all turns in between.
-            let turned = |steps: Range<usize>| steps.map(|t| action(t)[2]).sum::<f64>();
+            let known = |t: usize| Some(action(t)[2]).filter(|turn| turn.is_finite());
+            let turned = |steps: Range<usize>| steps.filter_map(known).sum::<f64>();
             let heading = f64::from(pose[2]) + turned(label + 1..t) - turned(t..label + 1);
             let moved = Pose::new(0.0, 0.0, heading).moved([ahead, aside, 0.0], frame);
             self.along_axes.push(0.5 * (moved.x.abs() + moved.y.abs()));
@@ -195,6 +218,9 @@ impl StepSizes {
 
     /// Of a position and of the heading.
     fn average(&self) -> [f64; 2] {
+        if self.lengths.count == 0 {
+            return self.between.map(|moments| moments.mean);
+        }
         let position =
             if self.along_axes.count > 0 { self.along_axes.mean } else { self.lengths.mean * FRAC_2_PI };
         [position, self.turns.mean]

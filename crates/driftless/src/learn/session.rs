@@ -199,7 +199,7 @@ impl Session {
 
 /// The normalisation of what is learned from, whose file an error names.
 fn measured(config: &RunConfig, material: &Material) -> Result<Normalisation> {
-    Normalisation::measure(&material.training).map_err(|error| match error {
+    Normalisation::measure_in(config.experiment.frame(), &material.training).map_err(|error| match error {
         Error::File(error) => Error::File(error.in_file(&config.data.train)),
         other => other,
     })

@@ -67,7 +67,7 @@ pub const METHODS: &[Registered] = &[
         (House, |e, s| Ok(Box::new(HouseLstm::new(e, s))))] },
     Registered { id: "odometry", label: "odometry alone", learns: Nothing, builds: &[
         (House, |e, s| Ok(Box::new(UnlearnedMethod::new(Unlearned::Odometry, e, s)))),
-        (Robot, |_, _| Ok(Box::new(RobotOdometry)))] },
+        (Robot, |e, _| Ok(Box::new(RobotOdometry { frame: e.frame() })))] },
     Registered { id: "classical", label: "classical Monte-Carlo localisation", learns: Nothing, builds: &[
         (House, |e, s| Ok(Box::new(UnlearnedMethod::new(Unlearned::Classical, e, s))))] },
 ];

@@ -55,6 +55,7 @@ pub struct RobotEm {
     supervision: Supervision,
     models: Vec<Box<dyn Model>>,
     settings: RobotSettings,
+    frame: Frame,
     normalisation: Normalisation,
     seed: u64,
     bias: Bias,
@@ -85,6 +86,7 @@ impl RobotEm {
             supervision,
             models: experiment.sensor.iter().map(model_of).collect(),
             settings: experiment.robot.clone(),
+            frame: experiment.frame(),
             normalisation: normalisation.clone(),
             seed: experiment.seed,
             bias: Bias::default(),
@@ -102,7 +104,7 @@ impl RobotEm {
         if !walks.iter().any(Walk::has_label) {
             return Err(Error::setting("label_fraction", "left no pose known: a map needs some"));
         }
-        self.bias = Bias::fit(walks, self.normalisation.step_size);
+        self.bias = Bias::fit(walks, self.frame, self.normalisation.step_size);
         let mut chains: Vec<&Walk> = walks.iter().filter(|walk| walk.has_label()).collect();
         chains.sort_by_key(|walk| std::cmp::Reverse(walk.labels.iter().flatten().count()));
         let chains: Vec<Known> = chains.iter().map(|walk| self.known(walk)).collect();
@@ -112,7 +114,8 @@ impl RobotEm {
 
     fn known(&self, walk: &Walk) -> Known {
         let actions = walk.actions.iter().map(|action| self.bias.corrected(action.map(f64::from)).to_vec());
-        Known::new(Frame::Robot, actions.collect(), &walk.labels)
+        let missing = self.normalisation.missing_motion();
+        Known::new(self.frame, actions.collect(), &walk.labels).with_missing(missing)
     }
 
     /// The E-step: paths by labels, odometry and what the sensors say with the map so far.

@@ -2,7 +2,7 @@
 //! first pose.
 
 use super::Purpose;
-use crate::learn::{Experiment, RobotSettings, RobotStart};
+use crate::learn::{Experiment, MotionSettings, RobotSettings, RobotStart, StateKind};
 use driftless_world::files::log::LogFile;
 use driftless_world::random::Random;
 use driftless_world::trajectory::{Observations, Start};
@@ -14,6 +14,8 @@ pub struct Logs {
     file: LogFile,
     settings: RobotSettings,
     width: usize,
+    state: StateKind,
+    motion: MotionSettings,
     noise: f64,
     seed: u64,
     /// Whether robots are told where they start: in training labels are all that is known.
@@ -25,6 +27,8 @@ impl Logs {
     pub fn open(path: &Path, experiment: &Experiment, seed: u64, purpose: Purpose) -> Result<Self> {
         let file = LogFile::open(path)?;
         let first = file.get(0)?;
+        let (state, motion) = (experiment.state.kind, experiment.motion);
+        motion.planar(state, first.clone()).map_err(|error| error.in_file(path))?;
         let wrong = |field: &str, problem: String| Err(Error::new(problem).in_field(field).in_file(path));
         let Observations::Vectors(rows) = &first.observations else {
             return wrong(
@@ -33,15 +37,6 @@ impl Logs {
                     .to_owned(),
             );
         };
-        for (field, found) in [("actions", first.actions.width()), ("poses", first.states.width())] {
-            if found != 3 {
-                let problem = format!(
-                    "has {found} numbers a step, but three are needed: forward, left and turn for actions; x, y and \
-                     heading in radians for poses"
-                );
-                return wrong(field, problem);
-            }
-        }
         let behind = experiment.sensor.iter().map(|sensor| sensor.columns[1]).max().unwrap_or(0);
         if behind > rows.width() {
             let problem = format!("has {} columns, but a sensor's go up to {behind}", rows.width());
@@ -51,6 +46,8 @@ impl Logs {
             width: rows.width(),
             file,
             settings: experiment.robot.clone(),
+            state,
+            motion,
             noise: experiment.odometry_noise,
             seed,
             told: purpose != Purpose::Training,
@@ -79,7 +76,7 @@ impl Logs {
 
     /// An episode as the robot lives it.
     pub fn get(&self, index: usize) -> Result<Trajectory> {
-        let mut episode = self.file.get(index)?;
+        let mut episode = self.motion.planar(self.state, self.file.get(index)?)?;
         let mut random = Random::stream(self.seed, index as u64);
         if self.noise > 0.0 {
             for number in episode.actions.values_mut() {
@@ -90,7 +87,8 @@ impl Logs {
             return Ok(episode);
         }
         let RobotSettings { start, start_distance, start_degrees, .. } = self.settings;
-        let spread = [start_distance, start_distance, start_degrees.to_radians()].map(|x| x as f32);
+        let turned = if self.state == StateKind::Pose { start_degrees.to_radians() } else { 0.0 };
+        let spread = [start_distance, start_distance, turned].map(|x| x as f32);
         episode.start = match (start, episode.states.get(0)) {
             (RobotStart::Tracking, Some(first)) => {
                 let pose = std::array::from_fn(|k| first[k] + spread[k] * random.normal() as f32);

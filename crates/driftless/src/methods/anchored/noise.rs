@@ -27,6 +27,8 @@ pub struct Known {
     actions: Vec<Vec<f64>>,
     labels: Vec<Option<Label>>,
     prior: Option<Label>,
+    /// Standard deviations of position and heading where an action is missing.
+    missing: [f64; 2],
 }
 
 impl Known {
@@ -39,13 +41,20 @@ impl Known {
             actions: (0..lesson.len()).map(|t| wide(lesson.actions().row(t))).collect(),
             labels: lesson.labels().iter().map(|state| state.map(label)).collect(),
             prior: None,
+            missing: [0.0; 2],
         }
     }
 
     /// Odometry and exact labels of planar poses.
     pub fn new(frame: Frame, actions: Vec<Vec<f64>>, labels: &[Option<[f32; 3]>]) -> Self {
         let label = |state: [f32; 3]| Label { state: state.map(f64::from).to_vec(), covariance: None };
-        Self { frame, actions, labels: labels.iter().map(|state| state.map(label)).collect(), prior: None }
+        let labels = labels.iter().map(|state| state.map(label)).collect();
+        Self { frame, actions, labels, prior: None, missing: [0.0; 2] }
+    }
+
+    /// With what the robot may have done where an action is missing, that is, not finite.
+    pub fn with_missing(self, [position, heading]: [f32; 2]) -> Self {
+        Self { missing: [f64::from(position), f64::from(heading)], ..self }
     }
 
     /// With what the robot was told of its first pose: a mean, and standard deviations.
@@ -57,7 +66,8 @@ impl Known {
 
     /// The posterior of the path; None if nothing is known of any pose.
     pub fn smooth(&self, [position, heading, distance, turn]: Noise) -> Option<Posterior> {
-        let dynamics = Odometry::new(self.frame, [position, heading], [distance, turn]);
+        let dynamics =
+            Odometry::new(self.frame, [position, heading], [distance, turn]).with_missing(self.missing);
         let Self { actions, labels, prior, .. } = self;
         Chain { dynamics: &dynamics, actions, labels, prior: prior.as_ref() }.smooth().ok()
     }
@@ -144,7 +154,7 @@ mod tests {
             let state = vec![pose.x, pose.y, pose.heading];
             labels.push((t % 4 == 0).then_some(Label { state, covariance: None }));
         }
-        Known { frame: Frame::Reflected, actions, labels, prior: None }
+        Known { frame: Frame::Reflected, actions, labels, prior: None, missing: [0.0; 2] }
     }
 
     /// Multiplicative noise is found as such. Almost all of a step is along one axis, so its noise is

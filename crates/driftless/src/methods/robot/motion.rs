@@ -19,6 +19,7 @@ pub(super) struct Bias(pub(super) [f64; 4]);
 
 /// Two known poses, and what odometry says lies between them.
 struct Pair<'a> {
+    frame: Frame,
     from: Pose,
     to: Pose,
     actions: &'a [[f32; 3]],
@@ -36,8 +37,8 @@ impl Bias {
     }
 
     /// The bias under which odometry leads from label to label best: robust least squares, with a prior around 0.
-    pub(super) fn fit(walks: &[Walk], step: [f64; 3]) -> Self {
-        let pairs: Vec<Pair> = walks.iter().flat_map(pairs).collect();
+    pub(super) fn fit(walks: &[Walk], frame: Frame, step: [f64; 3]) -> Self {
+        let pairs: Vec<Pair> = walks.iter().flat_map(|walk| pairs(walk, frame)).collect();
         let mut bias = Self::default();
         for _ in 0..ROUNDS {
             let (mut normal, mut right) = ([[0.0; 4]; 4], [0.0; 4]);
@@ -55,13 +56,15 @@ impl Bias {
     }
 }
 
-fn pairs(walk: &Walk) -> Vec<Pair<'_>> {
+/// Neighbouring labels; where an action is missing between them, they say nothing of odometry.
+fn pairs(walk: &Walk, frame: Frame) -> Vec<Pair<'_>> {
     let pose = |t: usize| walk.labels[t].map(|[x, y, h]| Pose::new(x.into(), y.into(), h.into()));
     let known: Vec<usize> = (0..walk.labels.len()).filter(|&t| walk.labels[t].is_some()).collect();
     let near = known.windows(2).filter(|pair| pair[1] - pair[0] <= MOST_STEPS);
     near.filter_map(|pair| {
         let actions = &walk.actions[pair[0] + 1..=pair[1]];
-        Some(Pair { from: pose(pair[0])?, to: pose(pair[1])?, actions })
+        let complete = actions.iter().flatten().all(|x| x.is_finite());
+        complete.then_some(Pair { frame, from: pose(pair[0])?, to: pose(pair[1])?, actions })
     })
     .collect()
 }
@@ -70,7 +73,7 @@ impl Pair<'_> {
     /// How far off odometry is, in standard deviations of that many steps.
     fn errors(&self, bias: &Bias, step: f64) -> [f64; 3] {
         let go =
-            |pose: Pose, action: &[f32; 3]| pose.moved(bias.corrected(action.map(f64::from)), Frame::Robot);
+            |pose: Pose, action: &[f32; 3]| pose.moved(bias.corrected(action.map(f64::from)), self.frame);
         let reached = self.actions.iter().fold(self.from, go);
         let steps = (self.actions.len() as f64).sqrt();
         // A turn that errs by 0.05 a step also leads aside.
@@ -148,7 +151,7 @@ mod tests {
             let label = [pose.x, pose.y, pose.heading].map(|x| x as f32);
             walk.labels.push((t % 7 == 0).then_some(label));
         }
-        let found = Bias::fit(&[walk], [0.15, 0.15, 0.3]);
+        let found = Bias::fit(&[walk], Frame::Robot, [0.15, 0.15, 0.3]);
         // The prior pulls by its share of the information; labels of 32 bits are exact to 1e-6.
         for (found, truth) in found.0.iter().zip(truth.0) {
             assert!((found - truth).abs() < 0.01, "{found} {truth}");

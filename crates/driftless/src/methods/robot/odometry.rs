@@ -10,10 +10,13 @@ use driftless_world::pose::{Frame, Pose};
 use driftless_world::trajectory::{Start, Trajectory};
 
 /// A method without parameters: it must be told where the robot starts.
-pub struct RobotOdometry;
+pub struct RobotOdometry {
+    /// How actions are written.
+    pub frame: Frame,
+}
 
 impl RobotOdometry {
-    fn follow(number: usize, episode: &Trajectory) -> Result<Track> {
+    fn follow(&self, number: usize, episode: &Trajectory) -> Result<Track> {
         let (lesson, truth) = told(number, episode)?;
         let walk = Walk::new(&lesson)?;
         let Some(Start::About { pose: [x, y, heading], .. }) = walk.start else {
@@ -25,7 +28,9 @@ impl RobotOdometry {
         let mut pose = Pose::new(x.into(), y.into(), heading.into());
         let mut estimates = vec![pose];
         for action in &walk.actions[1..] {
-            pose = pose.moved(action.map(f64::from), Frame::Robot);
+            // Where odometry is missing, nothing better is known than that the robot stays.
+            let known = action.iter().all(|x| x.is_finite());
+            pose = pose.moved(if known { action.map(f64::from) } else { [0.0; 3] }, self.frame);
             estimates.push(pose);
         }
         Ok(Track::new(truth, estimates))
@@ -42,7 +47,7 @@ impl Method for RobotOdometry {
     }
 
     fn track(&self, episodes: &[Trajectory], _: Tracking) -> Result<Vec<Track>> {
-        episodes.iter().enumerate().map(|(number, episode)| Self::follow(number, episode)).collect()
+        episodes.iter().enumerate().map(|(number, episode)| self.follow(number, episode)).collect()
     }
 
     fn parameters(&self) -> Vec<Named> {

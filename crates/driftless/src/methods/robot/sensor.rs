@@ -92,6 +92,8 @@ pub(super) struct Anywhere {
     first: Particles,
     later: Particles,
     bounds: [[f64; 2]; 2],
+    /// Whether headings differ.
+    turns: bool,
 }
 
 impl Anywhere {
@@ -116,20 +118,20 @@ impl Anywhere {
                     models.iter().find_map(|model| model.place(&mut random)).filter(|p| inside(*p))
                 });
                 let [x, y] = told.unwrap_or_else(|| [0, 1].map(|k| random.range(bounds[0][k], bounds[1][k])));
-                all.push(&[x, y, random.range(-PI, PI)].map(|x| x as f32));
+                all.push(&[x, y, random.range(low[2], high[2])].map(|x| x as f32));
             }
             all
         };
-        Self { first: poses(count), later: poses(count.min(LATER)), bounds }
+        Self { first: poses(count), later: poses(count.min(LATER)), bounds, turns: high[2] > low[2] }
     }
 
     /// Standard deviations that fill the space between neighbours.
     fn jitter(&self, count: usize) -> [f32; 3] {
         let [low, high] = self.bounds;
         let area = (high[0] - low[0]) * (high[1] - low[1]);
-        let headings = 36.0_f64;
+        let headings = if self.turns { 36.0_f64 } else { 1.0 };
         let apart = 0.5 * (area * headings / count.max(1) as f64).sqrt();
-        [apart as f32, apart as f32, (PI / headings) as f32]
+        [apart as f32, apart as f32, if self.turns { (PI / headings) as f32 } else { 0.0 }]
     }
 }
 

@@ -12,7 +12,6 @@ use driftless_core::filter::{Population, Recovery, Tempering};
 use driftless_core::motion::{Odometry, Still};
 use driftless_core::{Belief, Draws, Filter, FilterState, Motion, Particles, Space, Stream, Workspace};
 use driftless_world::evaluation::Track;
-use driftless_world::pose::Frame;
 use driftless_world::trajectory::{Start, Trajectory};
 
 /// Least noise of the filter's motion, in mean steps and turns: particles that descend from one must part.
@@ -36,7 +35,7 @@ pub(super) struct Following {
 impl RobotEm {
     /// How the robot moves, and how exactly.
     fn odometry(&self, factor: f64) -> Odometry {
-        noise::motion(self.noise.map(|noise| factor * noise), LEAST_NOISE, Frame::Robot, &self.normalisation)
+        noise::motion(self.noise.map(|noise| factor * noise), LEAST_NOISE, self.frame, &self.normalisation)
     }
 
     fn filter(&self, how: &Following) -> Filter {

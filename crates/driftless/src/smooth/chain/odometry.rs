@@ -7,13 +7,15 @@ use driftless_world::pose::{Frame, Pose};
 /// Odometry in the plane whose noise may grow with the motion.
 ///
 /// Variances of independent causes add: σ² = floor² + (share · |a|)², with |a| the distance for x and
-/// y and the turn for the heading, each with a floor and a share of its own. The noise is the same along both axes, so it does not depend on
-/// where the robot looks.
+/// y and the turn for the heading, each with a floor and a share of its own. The noise is the same along both axes, so it
+/// does not depend on where the robot looks. An action that is not finite is missing: nothing is said of where it led, and
+/// the variance is that of what the robot could have done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Odometry {
     frame: Frame,
     floor: [f64; 2],
     share: [f64; 2],
+    missing: [f64; 2],
 }
 
 impl Odometry {
@@ -29,18 +31,27 @@ impl Odometry {
         assert!(valid, "standard deviations must be positive: {std_floor:?}");
         let valid = share.iter().all(|&share| share >= 0.0 && share.is_finite());
         assert!(valid, "shares must not be negative: {share:?}");
-        Self { frame, floor: std_floor, share }
+        Self { frame, floor: std_floor, share, missing: [0.0; 2] }
+    }
+
+    /// With standard deviations of position and heading that are added where an action is missing.
+    pub fn with_missing(self, missing: [f64; 2]) -> Self {
+        Self { missing, ..self }
     }
 
     /// Where an action leads from a pose, without noise.
     pub fn carried(&self, from: &[f64; 3], action: &[f64; 3]) -> [f64; 3] {
-        let moved = pose(from).moved(*action, self.frame);
+        let moved = pose(from).moved(known(action).unwrap_or_default(), self.frame);
         [moved.x, moved.y, moved.heading]
     }
 
     /// Variances of the noise of an action, of x, y and heading.
     pub fn variances(&self, action: &[f64; 3]) -> [f64; 3] {
         let variance = |k: usize, size: f64| self.floor[k].powi(2) + (self.share[k] * size).powi(2);
+        let Some(action) = known(action) else {
+            let [position, heading] = [0, 1].map(|k| self.floor[k].powi(2) + self.missing[k].powi(2));
+            return [position, position, heading];
+        };
         let position = variance(0, action[0].hypot(action[1]));
         [position, position, variance(1, action[2])]
     }
@@ -48,6 +59,11 @@ impl Odometry {
 
 fn triple(values: &[f64]) -> [f64; 3] {
     std::array::from_fn(|k| values[k])
+}
+
+/// An action that is there.
+fn known(action: &[f64; 3]) -> Option<[f64; 3]> {
+    action.iter().all(|x| x.is_finite()).then_some(*action)
 }
 
 fn pose(state: &[f64]) -> Pose {
@@ -67,20 +83,21 @@ impl Dynamics for Odometry {
         Matrix::diagonal(&self.variances(&triple(action)))
     }
 
-    /// A turn of the robot turns its step: ∂(x, y)/∂θ = (-Δy, Δx).
+    /// A turn of the robot turns its step: ∂(x, y)/∂θ = (-Δy, Δx), unless steps are written in the world's frame.
     fn jacobian(&self, state: &[f64], action: &[f64]) -> Matrix {
         let (from, to) = (pose(state), pose(&self.moved(state, action)));
         Matrix::from_fn(3, |i, j| match (i, j) {
-            (0, 2) => from.y - to.y,
-            (1, 2) => to.x - from.x,
+            (0, 2) => self.frame.turning() * (from.y - to.y),
+            (1, 2) => self.frame.turning() * (to.x - from.x),
             _ => f64::from(u8::from(i == j)),
         })
     }
 
     /// The heading before is known, and with it the step.
     fn before(&self, next: &[f64], action: &[f64]) -> Vec<f64> {
+        let action = known(&triple(action)).unwrap_or_default();
         let heading = next[2] - action[2];
-        let step = Pose::new(0.0, 0.0, heading).moved(triple(action), self.frame);
+        let step = Pose::new(0.0, 0.0, heading).moved(action, self.frame);
         let mut before = vec![next[0] - step.x, next[1] - step.y, heading];
         Space::SE2.wrap_numbers(&mut before);
         before
