@@ -26,7 +26,7 @@ pub use step::StepFigures;
 pub use track::Track;
 
 use crate::error::{Error, Result};
-use errors::{Errors, check_step_sizes};
+use errors::{Compared, Errors, check_step_sizes};
 use serde::{Deserialize, Serialize};
 
 /// From which position error on a robot counts as lost, and below which it is localised.
@@ -89,13 +89,13 @@ pub struct Evaluation {
     pub unusable: Unusable,
     /// Figures of each step, over the trajectories that reach it.
     pub steps: Vec<StepFigures>,
-    /// Figures of each trajectory's own last step.
+    /// Figures of each trajectory's own last step whose pose is known.
     pub last: StepFigures,
     /// How long it took until the robot was found.
     pub localisation: Localisation,
-    /// Position error of each trajectory at each step, in units of length.
+    /// Position error of each trajectory at each step whose pose is known, in units of length.
     pub position_errors: Vec<Vec<Option<f32>>>,
-    /// Scaled distance d of each trajectory at each step, heading included.
+    /// Scaled distance d of each trajectory at each such step, heading included.
     pub scaled_distances: Vec<Vec<Option<f32>>>,
 }
 
@@ -108,7 +108,7 @@ impl Evaluation {
     /// Computes all figures of `tracks`, whose lengths may differ.
     ///
     /// Errors: no tracks, a track without steps or with parts of unequal lengths, a truth that is not
-    /// finite, a step size or threshold that is not a positive number, a share of labels or a noise that is
+    /// finite, or known at no step, a step size or threshold that is not a positive number, a share of labels or a noise that is
     /// not finite.
     pub fn with(
         about: About,
@@ -125,10 +125,13 @@ impl Evaluation {
         for (i, track) in tracks.iter().enumerate() {
             track.check().map_err(|error| error.in_record(format_args!("trajectory {i}")))?;
         }
-        let all: Vec<Vec<Option<Errors>>> = tracks.iter().map(|track| track.errors(step_sizes)).collect();
+        let all: Vec<Vec<Compared>> = tracks.iter().map(|track| track.compared(step_sizes)).collect();
         let longest = tracks.iter().map(Track::len).max().unwrap_or(0);
-        let of_step = |step: usize| StepFigures::of(step, thresholds.lost, tracks, &all, |_| step);
-        let last = StepFigures::of(longest - 1, thresholds.lost, tracks, &all, |track| track.len() - 1);
+        let of_step = |step: usize| {
+            let at = |all: &[Compared]| all.binary_search_by_key(&step, |at| at.step).ok().map(|k| all[k]);
+            StepFigures::of(step, thresholds.lost, tracks, &all, at)
+        };
+        let last = StepFigures::of(longest - 1, thresholds.lost, tracks, &all, |all| all.last().copied());
         Ok(Self {
             about,
             step_sizes,
@@ -164,19 +167,19 @@ impl Thresholds {
 }
 
 impl Unusable {
-    fn of(tracks: &[Track], all: &[Vec<Option<Errors>>]) -> Self {
-        let missing = |errors: &Vec<Option<Errors>>| errors.iter().filter(|error| error.is_none()).count();
+    fn of(tracks: &[Track], all: &[Vec<Compared>]) -> Self {
+        let missing = |steps: &Vec<Compared>| steps.iter().filter(|at| at.errors.is_none()).count();
         Self {
             estimates: all.iter().map(missing).sum(),
-            trajectories: all.iter().filter(|errors| missing(errors) > 0).count(),
+            trajectories: all.iter().filter(|steps| missing(steps) > 0).count(),
             beliefs: tracks.iter().map(Track::unusable_beliefs).sum(),
         }
     }
 }
 
-fn by_step(all: &[Vec<Option<Errors>>], figure: impl Fn(&Errors) -> f64) -> Vec<Vec<Option<f32>>> {
-    let row = |errors: &Vec<Option<Errors>>| {
-        errors.iter().map(|error| error.as_ref().map(|error| figure(error) as f32)).collect()
+fn by_step(all: &[Vec<Compared>], figure: impl Fn(&Errors) -> f64) -> Vec<Vec<Option<f32>>> {
+    let row = |steps: &Vec<Compared>| {
+        steps.iter().map(|at| at.errors.as_ref().map(|errors| figure(errors) as f32)).collect()
     };
     all.iter().map(row).collect()
 }

@@ -28,6 +28,14 @@ impl Rows {
         self.width
     }
 
+    /// The rows from `first` on.
+    fn from(self, first: usize) -> Self {
+        Self {
+            width: self.width,
+            values: self.values[(first * self.width).min(self.values.len())..].to_vec(),
+        }
+    }
+
     /// Number of rows; 0 if the rows are empty.
     pub fn len(&self) -> usize {
         self.values.len().checked_div(self.width).unwrap_or(0)
@@ -103,6 +111,16 @@ impl Images {
     /// Numbers in one image.
     pub fn stride(&self) -> usize {
         self.height * self.width * self.channels
+    }
+
+    /// The images from `first` on.
+    fn from(self, first: usize) -> Self {
+        let at = (first * self.stride()).min(self.pixels.len());
+        let pixels = match self.pixels {
+            Pixels::Bytes(values) => Pixels::Bytes(values[at..].to_vec()),
+            Pixels::Floats(values) => Pixels::Floats(values[at..].to_vec()),
+        };
+        Self { pixels, ..self }
     }
 
     /// Number of images.
@@ -263,6 +281,26 @@ impl Trajectory {
         Ok(Self { observations, actions, states, floor: None, start: None, times: None, camera: None })
     }
 
+    /// The same without the steps before `first`.
+    ///
+    /// # Panics
+    /// If no step is left.
+    pub fn from_step(self, first: usize) -> Self {
+        assert!(first < self.len(), "step {first} of {}", self.len());
+        let mut states = Labels::new(self.states.width());
+        self.states.iter().skip(first).for_each(|state| states.push(state));
+        let observations = match self.observations {
+            Observations::Images(images) => Observations::Images(images.from(first)),
+            Observations::Vectors(rows) => Observations::Vectors(rows.from(first)),
+        };
+        let camera = self.camera.map(|Camera { images, known }| Camera {
+            images: images.from(first),
+            known: known[first..].to_vec(),
+        });
+        let times = self.times.map(|times| times[first..].to_vec());
+        Self { observations, actions: self.actions.from(first), states, times, camera, ..self }
+    }
+
     /// Number of steps.
     pub fn len(&self) -> usize {
         self.observations.len()
@@ -284,6 +322,31 @@ mod tests {
         labels.push(Some(&[1.0, 2.0]));
         labels.push(None);
         assert_eq!((labels.get(0), labels.get(1), labels.known()), (Some([1.0, 2.0].as_slice()), None, 1));
+    }
+
+    #[test]
+    fn steps_can_be_left_out_in_front() {
+        let numbers = |width: usize| Rows::new(width, (0..3 * width).map(|i| i as f32).collect()).unwrap();
+        let mut states = Labels::new(1);
+        [None, Some(&[5.0][..]), None].into_iter().for_each(|state| states.push(state));
+        let images = Images { height: 1, width: 2, channels: 1, pixels: Pixels::Bytes((0..6).collect()) };
+        let whole = Trajectory {
+            times: Some(vec![0.0, 1.0, 2.0]),
+            camera: Some(Camera { images, known: vec![true, false, true] }),
+            ..Trajectory::new(Observations::Vectors(numbers(2)), numbers(3), states).unwrap()
+        };
+        assert_eq!(whole.clone().from_step(0), whole);
+        let rest = whole.from_step(1);
+        assert_eq!(
+            (rest.len(), rest.states.get(0), rest.actions.row(0)),
+            (2, Some(&[5.0][..]), &[3.0, 4.0, 5.0][..])
+        );
+        let camera = rest.camera.unwrap();
+        assert_eq!(
+            (camera.known, camera.images.pixels),
+            (vec![false, true], Pixels::Bytes(vec![2, 3, 4, 5]))
+        );
+        assert_eq!(rest.times, Some(vec![1.0, 2.0]));
     }
 
     #[test]

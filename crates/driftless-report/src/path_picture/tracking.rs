@@ -66,7 +66,8 @@ impl TrackingPicture<'_> {
             self.draw_paths(canvas, &view, shown);
         });
         canvas.frame(view.panel.grown(1.0), 1.0, style::HAIRLINE);
-        let truth: Vec<Option<Pose>> = steps.iter().map(|step| Some(self.place(step.truth))).collect();
+        let truth: Vec<Option<Pose>> =
+            steps.iter().map(|step| step.truth.map(|pose| self.place(pose))).collect();
         badge::draw_on_map(&mut canvas, &view, &truth, &frames);
         self.draw_key(&mut canvas, &view);
         strip.draw(&mut canvas, MARGIN, strip_top, steps.len() - 1);
@@ -96,11 +97,13 @@ impl TrackingPicture<'_> {
     }
 
     fn draw_paths(&self, canvas: &mut Canvas, view: &View, shown: &[EpisodeStep]) {
-        let truth: Vec<Pose> = shown.iter().map(|step| self.place(step.truth)).collect();
         let nowhere = Pose::new(f64::NAN, f64::NAN, f64::NAN);
-        let estimate: Vec<Pose> =
-            shown.iter().map(|step| step.estimate.map_or(nowhere, |pose| self.place(pose))).collect();
-        for (truth, estimate) in truth.iter().zip(&estimate).filter(|(_, estimate)| has_place(estimate)) {
+        let placed = |pose: Option<[f32; 3]>| pose.map_or(nowhere, |pose| self.place(pose));
+        let truth: Vec<Pose> = shown.iter().map(|step| placed(step.truth)).collect();
+        let estimate: Vec<Pose> = shown.iter().map(|step| placed(step.estimate)).collect();
+        let both =
+            truth.iter().zip(&estimate).filter(|(truth, estimate)| has_place(truth) && has_place(estimate));
+        for (truth, estimate) in both {
             canvas.line(view.place_of(truth), view.place_of(estimate), 1.2, QUIET, 0.5);
         }
         for (path, colour) in [(&truth, INK), (&estimate, estimate_colour())] {

@@ -79,8 +79,7 @@ fn data(choice: &Choice) -> Value {
 /// Errors are computed here, so that the script needs to know nothing about angles.
 fn step_data(step: &EpisodeStep) -> Value {
     let pose = |[x, y, heading]: [f32; 3]| Pose::new(f64::from(x), f64::from(y), f64::from(heading));
-    let truth = pose(step.truth);
-    let estimate = step.estimate.map(pose);
+    let both = step.truth.map(pose).zip(step.estimate.map(pose));
     let rounded = |value: f64| (100.0 * value).round() / 100.0;
     json!({
         "truth": step.truth,
@@ -88,7 +87,7 @@ fn step_data(step: &EpisodeStep) -> Value {
         "particles": base64::encode(step.particles.packed()),
         "camera": base64::encode(&step.camera),
         "evidence": step.log_evidence,
-        "error": estimate.map(|estimate| rounded(truth.distance(estimate))),
-        "turn": estimate.map(|estimate| rounded(wrap(estimate.heading - truth.heading).abs().to_degrees())),
+        "error": both.map(|(truth, estimate)| rounded(truth.distance(estimate))),
+        "turn": both.map(|(truth, estimate)| rounded(wrap(estimate.heading - truth.heading).abs().to_degrees())),
     })
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// What happened at one step, as the filter's caller has it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Seen<'a> {
-    /// The true pose.
+    /// The true pose; NaN if it is not known.
     pub truth: Pose,
     /// The estimated pose.
     pub estimate: Pose,
@@ -27,8 +27,8 @@ pub struct Seen<'a> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EpisodeStep {
-    /// The true x, y and heading.
-    pub truth: [f32; 3],
+    /// The true x, y and heading; none if they are not known.
+    pub truth: Option<[f32; 3]>,
     /// The estimated x, y and heading; none if that was not finite.
     pub estimate: Option<[f32; 3]>,
     /// The belief.
@@ -62,7 +62,7 @@ impl Episode {
         Ok(Self { title: title.into(), about, plan, steps: Vec::new() })
     }
 
-    /// Adds a step. Errors: a truth that is not finite, an image that is none.
+    /// Adds a step. Errors: an image that is none.
     pub fn push(&mut self, seen: &Seen) -> Result<()> {
         let step = self.packed(seen);
         self.steps.push(step.map_err(|error| error.in_record(format_args!("step {}", self.steps.len())))?);
@@ -70,7 +70,6 @@ impl Episode {
     }
 
     fn packed(&self, seen: &Seen) -> Result<EpisodeStep> {
-        let truth = rounded(seen.truth).ok_or_else(|| Error::new("is not a place").in_field("truth"))?;
         let camera = match seen.camera {
             Some((height, width, rgb)) => {
                 if Some(rgb.len()) != height.checked_mul(width).and_then(|pixels| pixels.checked_mul(3)) {
@@ -82,7 +81,7 @@ impl Episode {
             None => Vec::new(),
         };
         Ok(EpisodeStep {
-            truth,
+            truth: rounded(seen.truth),
             estimate: rounded(seen.estimate),
             particles: Cloud::pack(&self.plan, seen.particles),
             camera,

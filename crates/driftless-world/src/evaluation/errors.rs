@@ -19,6 +19,15 @@ pub(super) struct Errors {
     pub(super) squared_scaled: f64,
 }
 
+/// A step whose true pose is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Compared {
+    /// Which step, from 0.
+    pub(super) step: usize,
+    /// How far off the estimate is; nothing if it is not usable.
+    pub(super) errors: Option<Errors>,
+}
+
 impl Errors {
     /// Nothing if the estimate is not finite or beyond 10⁹ units.
     pub(super) fn of(truth: Pose, estimate: Pose, step_sizes: [f64; 3]) -> Option<Self> {

@@ -1,6 +1,6 @@
 //! How long it takes until a robot that may be anywhere has been found, for good.
 
-use super::errors::Errors;
+use super::errors::Compared;
 use super::figure::{Figure, quantile, sorted};
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +21,8 @@ pub struct Localisation {
 
 impl Localisation {
     /// From the errors of at least one trajectory.
-    pub(super) fn of(threshold: f64, all: &[Vec<Option<Errors>>]) -> Self {
-        let steps: Vec<Option<usize>> = all.iter().map(|errors| settled(threshold, errors)).collect();
+    pub(super) fn of(threshold: f64, all: &[Vec<Compared>]) -> Self {
+        let steps: Vec<Option<usize>> = all.iter().map(|steps| settled(threshold, steps)).collect();
         let found = sorted(steps.iter().flatten().map(|&step| step as f64));
         let at = |share: f64| quantile(&found, share);
         Self {
@@ -35,21 +35,23 @@ impl Localisation {
 }
 
 /// The first step of the last unbroken run of small errors, if that run reaches the end.
-fn settled(threshold: f64, errors: &[Option<Errors>]) -> Option<usize> {
-    let near = |errors: &Option<Errors>| errors.as_ref().is_some_and(|errors| errors.position < threshold);
-    let run = errors.iter().rev().take_while(|errors| near(errors)).count();
-    (run > 0).then(|| errors.len() - run)
+fn settled(threshold: f64, steps: &[Compared]) -> Option<usize> {
+    let near = |at: &Compared| at.errors.is_some_and(|errors| errors.position < threshold);
+    let run = steps.iter().rev().take_while(|at| near(at)).count();
+    (run > 0).then(|| steps[steps.len() - run].step)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evaluation::errors::Errors;
 
-    fn errors(positions: &[f64]) -> Vec<Option<Errors>> {
+    fn errors(positions: &[f64]) -> Vec<Compared> {
         let usable = |position: &f64| {
             position.is_finite().then_some(Errors { position: *position, heading: 0.0, squared_scaled: 0.0 })
         };
-        positions.iter().map(usable).collect()
+        let compared = |(step, position)| Compared { step, errors: usable(position) };
+        positions.iter().enumerate().map(compared).collect()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The figures of one step over all trajectories.
 
-use super::errors::{Errors, is_usable};
+use super::errors::{Compared, Errors, is_usable};
 use super::figure::{Figure, quantile, sorted};
 use super::track::Track;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct StepFigures {
     /// Which step, from 0; for figures of the last step, that of the longest trajectory.
     pub step: usize,
-    /// How many trajectories reach it.
+    /// How many trajectories reach it and know the pose there.
     pub trajectories: usize,
     /// How many of those have no usable estimate here.
     pub unusable: usize,
@@ -49,19 +49,20 @@ impl StepFigures {
         step: usize,
         lost: f64,
         tracks: &[Track],
-        all: &[Vec<Option<Errors>>],
-        pick: impl Fn(&Track) -> usize,
+        all: &[Vec<Compared>],
+        pick: impl Fn(&[Compared]) -> Option<Compared>,
     ) -> Self {
-        let reached: Vec<Option<Errors>> =
-            tracks.iter().zip(all).filter_map(|(track, errors)| errors.get(pick(track)).copied()).collect();
+        let picked: Vec<(&Track, Compared)> =
+            tracks.iter().zip(all).filter_map(|(track, steps)| Some((track, pick(steps)?))).collect();
+        let reached: Vec<Option<Errors>> = picked.iter().map(|(_, compared)| compared.errors).collect();
         let usable = || reached.iter().flatten();
         let positions = sorted(usable().map(|errors| errors.position));
         let headings = sorted(usable().map(|errors| errors.heading.to_degrees()));
         let belief = |part: fn(&Track) -> &Option<Vec<f64>>| {
-            let values = tracks.iter().filter_map(|track| part(track).as_ref()?.get(pick(track)).copied());
+            let values = picked.iter().filter_map(|(track, at)| part(track).as_ref()?.get(at.step).copied());
             Figure::mean(values.filter(|value| is_usable(*value)))
         };
-        let covered = tracks.iter().filter_map(|track| track.covered.as_ref()?.get(pick(track)).copied());
+        let covered = picked.iter().filter_map(|(track, at)| track.covered.as_ref()?.get(at.step).copied());
         let failed = |is_good: &dyn Fn(&Errors) -> bool| {
             Figure::share(reached.iter().map(|errors| !errors.as_ref().is_some_and(is_good)))
         };

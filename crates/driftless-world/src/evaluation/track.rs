@@ -1,14 +1,14 @@
 //! One trajectory as a filter saw it.
 
 use super::cloud::Particle;
-use super::errors::{Errors, is_place, is_usable};
+use super::errors::{Compared, Errors, is_place, is_usable};
 use crate::error::{Error, Result};
 use crate::pose::Pose;
 
 /// Truth and estimate of T steps, and what the belief was like, if the method has one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Track {
-    /// The true poses, T.
+    /// The true poses, T; one that is not known is [`Track::UNKNOWN`].
     pub truth: Vec<Pose>,
     /// The estimated poses, T; an estimate may be NaN, and is then counted, not hidden.
     pub estimate: Vec<Pose>,
@@ -25,6 +25,9 @@ pub struct Track {
 }
 
 impl Track {
+    /// A true pose that nobody knows: such steps are followed, and not evaluated.
+    pub const UNKNOWN: Pose = Pose::new(f64::NAN, f64::NAN, f64::NAN);
+
     /// A track of a method without a belief, such as an LSTM.
     pub fn new(truth: Vec<Pose>, estimate: Vec<Pose>) -> Self {
         Self { truth, estimate, ..Self::default() }
@@ -40,7 +43,7 @@ impl Track {
         self.truth.is_empty()
     }
 
-    /// Checks that all parts have the same number of steps, at least one, and that truths are finite.
+    /// Checks that all parts have the same number of steps, at least one, and that truths are finite or unknown, not all.
     pub(super) fn check(&self) -> Result<()> {
         if self.is_empty() {
             return Err(Error::new("has no steps"));
@@ -59,22 +62,37 @@ impl Track {
                 return Err(Error::new(problem).in_field(name));
             }
         }
-        if let Some(step) = self.truth.iter().position(|pose| !is_place(pose)) {
+        if let Some(step) = self.truth.iter().position(|pose| !is_place(pose) && !is_unknown(pose)) {
             return Err(Error::new(format!("is not a place at step {step}")).in_field("truth"));
+        }
+        if self.truth.iter().all(is_unknown) {
+            return Err(Error::new("is not known at any step").in_field("truth"));
         }
         Ok(())
     }
 
-    pub(super) fn errors(&self, step_sizes: [f64; 3]) -> Vec<Option<Errors>> {
-        let pairs = self.truth.iter().zip(&self.estimate);
-        pairs.map(|(truth, estimate)| Errors::of(*truth, *estimate, step_sizes)).collect()
+    /// Steps whose true pose is known, in order.
+    pub(super) fn compared(&self, step_sizes: [f64; 3]) -> Vec<Compared> {
+        let known = self.truth.iter().zip(&self.estimate).enumerate().filter(|(_, (t, _))| !is_unknown(t));
+        let compared = |(step, (truth, estimate)): (usize, (&Pose, &Pose))| Compared {
+            step,
+            errors: Errors::of(*truth, *estimate, step_sizes),
+        };
+        known.map(compared).collect()
     }
 
-    /// How many log densities and effective sample sizes are not finite or beyond ±10⁹.
+    /// How many log densities and effective sample sizes are not finite or beyond ±10⁹, at steps with a known pose.
     pub(super) fn unusable_beliefs(&self) -> usize {
-        let parts = self.effective_sample_size.iter().chain(&self.log_density);
-        parts.flatten().filter(|value| !is_usable(**value)).count()
+        let unusable = |values: &Vec<f64>| {
+            let known = values.iter().zip(&self.truth).filter(|(_, truth)| !is_unknown(truth));
+            known.filter(|(value, _)| !is_usable(**value)).count()
+        };
+        self.effective_sample_size.iter().chain(&self.log_density).map(unusable).sum()
     }
+}
+
+fn is_unknown(pose: &Pose) -> bool {
+    pose.x.is_nan() && pose.y.is_nan() && pose.heading.is_nan()
 }
 
 #[cfg(test)]
@@ -93,5 +111,7 @@ mod tests {
         let mut nowhere = Track::new(poses.clone(), poses);
         nowhere.truth[1].y = f64::NAN;
         assert_eq!(message(nowhere), "field truth: is not a place at step 1");
+        let unknown = Track::new(vec![Track::UNKNOWN; 2], vec![Pose::default(); 2]);
+        assert_eq!(message(unknown), "field truth: is not known at any step");
     }
 }

@@ -43,7 +43,7 @@ pub struct Normalisation {
     ///
     /// By odometry, turned by the heading that the nearest known pose of the lesson says. Lessons without one are left
     /// out; if no pose is known at all, every heading is taken as likely, and a step of length d counts 2 d / π. Without
-    /// any odometry, by neighbouring known poses of a lesson, divided by the steps between them.
+    /// any odometry, by neighbouring known poses of a lesson, divided by the root of the steps between them (a random walk).
     pub step_size: [f64; 3],
     /// Least of known poses; -π for the heading, unless it never changes.
     pub low: [f64; 3],
@@ -180,7 +180,7 @@ struct StepSizes {
     along_axes: Moments,
     /// |Δheading|.
     turns: Moments,
-    /// |Δx| and |Δy|, and |Δheading|, a step between neighbouring known poses.
+    /// |Δx| and |Δy|, and |Δheading|, between neighbouring known poses, a root of the steps.
     between: [Moments; 2],
 }
 
@@ -191,7 +191,7 @@ impl StepSizes {
         let known: Vec<usize> = (0..lesson.len()).filter(|t| labels.get(*t).is_some()).collect();
         for pair in known.windows(2) {
             let (Some(a), Some(b)) = (labels.get(pair[0]), labels.get(pair[1])) else { continue };
-            let steps = (pair[1] - pair[0]) as f64;
+            let steps = ((pair[1] - pair[0]) as f64).sqrt();
             let apart = |k: usize| f64::from(b[k] - a[k]).abs();
             self.between[0].push(0.5 * (apart(0) + apart(1)) / steps);
             self.between[1].push(wrap(f64::from(b[2] - a[2])).abs() / steps);

@@ -18,6 +18,7 @@ mod updates;
 pub(super) mod walk;
 
 use super::recorder::Recorder;
+pub(super) use super::tracking::told;
 use super::updates::{Figures, Tally, epoch_seed, update_seed};
 use crate::error::{Error, Result};
 use crate::learn::{EpochReport, Experiment, HouseSettings, Method, Normalisation, Tracking, TrainingSet};
@@ -28,8 +29,6 @@ use crate::weights::{self, pfnet_checkpoint};
 use driftless_core::Filter;
 use driftless_kernels::pfnet::PfnetPlan;
 use driftless_world::evaluation::Track;
-use driftless_world::labels::{LabelBudget, Lesson};
-use driftless_world::pose::Pose;
 use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
 pub use recurrent::HouseLstm;
@@ -180,18 +179,4 @@ pub(super) fn batches(seed: u64, lessons: usize, batch: usize) -> Result<Vec<Vec
     let mut order: Vec<usize> = (0..lessons).collect();
     Random::stream(seed, 0).shuffle(&mut order);
     Ok(order.chunks_exact(batch.min(lessons)).map(<[usize]>::to_vec).collect())
-}
-
-/// An episode without its poses, but with what the robot is told of the first; and the poses.
-pub(super) fn told(number: usize, episode: &Trajectory) -> Result<(Lesson, Vec<Pose>)> {
-    let wrong = |problem: &str| {
-        Error::File(driftless_world::Error::new(problem).in_record(format!("episode {number}")))
-    };
-    let known: Vec<bool> = episode.states.iter().map(|state| state.is_some()).collect();
-    if known.contains(&false) {
-        return Err(wrong("a step without a pose cannot be evaluated"));
-    }
-    let pose = |row: &[f32]| Pose::new(f64::from(row[0]), f64::from(row[1]), f64::from(row[2]));
-    let truth = episode.states.iter().flatten().map(pose).collect();
-    Ok((LabelBudget::new(0.0, 0)?.plan([known]).lesson(0, episode.clone())?, truth))
 }

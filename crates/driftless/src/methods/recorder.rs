@@ -45,8 +45,9 @@ impl Recorder {
         self.sizes.push(belief.weights.effective_sample_size());
         if let Some((densities, covered)) = &mut self.densities {
             let mut mixture = Mixture::scott(belief, &self.least_widths);
-            densities.push(mixture.log_density(&[x, y, heading]));
-            covered.push(mixture.covers(&[x, y, heading], &mut self.draws));
+            let is_known = !x.is_nan();
+            densities.push(if is_known { mixture.log_density(&[x, y, heading]) } else { f64::NAN });
+            covered.push(is_known && mixture.covers(&[x, y, heading], &mut self.draws));
         }
         self.evidence.push(log_evidence);
         if let Some(clouds) = &mut self.clouds {

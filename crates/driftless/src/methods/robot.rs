@@ -21,7 +21,9 @@ use super::anchored::noise::{self, Known, Noise};
 use super::anchored::paths::{Drawn, Sizes, draw_paths};
 use super::anchored::store::{find, learned_of, named, paths_of, stored_learned, stored_paths};
 use crate::error::{Error, Result};
-use crate::learn::{EpochReport, Experiment, Method, Normalisation, RobotSettings, Tracking, TrainingSet};
+use crate::learn::{
+    EpochReport, Experiment, Method, MotionKind, Normalisation, RobotSettings, Tracking, TrainingSet,
+};
 use crate::parameters::Named;
 use crate::resample::ResamplerSettings;
 use crate::smooth::chain::Bridge;
@@ -56,6 +58,8 @@ pub struct RobotEm {
     models: Vec<Box<dyn Model>>,
     settings: RobotSettings,
     frame: Frame,
+    /// Standard deviations of position and heading in a step whose odometry is missing.
+    missing: [f32; 2],
     normalisation: Normalisation,
     seed: u64,
     bias: Bias,
@@ -87,6 +91,11 @@ impl RobotEm {
             models: experiment.sensor.iter().map(model_of).collect(),
             settings: experiment.robot.clone(),
             frame: experiment.frame(),
+            missing: match experiment.motion.kind {
+                // The noise that is learned is then all that the robot may do.
+                MotionKind::None => [0.0; 2],
+                MotionKind::Odometry | MotionKind::Velocity => normalisation.missing_motion(),
+            },
             normalisation: normalisation.clone(),
             seed: experiment.seed,
             bias: Bias::default(),
@@ -114,8 +123,7 @@ impl RobotEm {
 
     fn known(&self, walk: &Walk) -> Known {
         let actions = walk.actions.iter().map(|action| self.bias.corrected(action.map(f64::from)).to_vec());
-        let missing = self.normalisation.missing_motion();
-        Known::new(self.frame, actions.collect(), &walk.labels).with_missing(missing)
+        Known::new(self.frame, actions.collect(), &walk.labels).with_missing(self.missing)
     }
 
     /// The E-step: paths by labels, odometry and what the sensors say with the map so far.

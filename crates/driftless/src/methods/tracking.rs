@@ -29,30 +29,32 @@ pub(super) fn in_batches(
         let steps = episodes[first].len();
         let rest = episodes[first..].iter().take(most);
         let batch = &episodes[first..first + rest.take_while(|episode| episode.len() == steps).count()];
-        let lessons = batch.iter().map(hidden).collect::<Result<Vec<_>>>()?;
-        let truths = batch.iter().enumerate().map(|(k, episode)| truth(first + k, episode));
-        tracks.extend(track(first as u64, &lessons, truths.collect::<Result<Vec<_>>>()?)?);
+        let both = batch.iter().enumerate().map(|(k, episode)| told(first + k, episode));
+        let (lessons, truths): (Vec<Lesson>, Vec<Vec<Pose>>) =
+            both.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+        tracks.extend(track(first as u64, &lessons, truths)?);
         first += batch.len();
     }
     Ok(tracks)
 }
 
-/// An episode of which no pose is known.
-fn hidden(episode: &Trajectory) -> Result<Lesson> {
-    let known = episode.states.iter().map(|state| state.is_some()).collect();
-    Ok(LabelBudget::new(0.0, 0)?.plan([known]).lesson(0, episode.clone())?)
-}
-
-fn truth(number: usize, episode: &Trajectory) -> Result<Vec<Pose>> {
+/// An episode without its poses, but with what the robot is told of the first; and the poses, [`Track::UNKNOWN`] where
+/// the recording has none.
+pub(super) fn told(number: usize, episode: &Trajectory) -> Result<(Lesson, Vec<Pose>)> {
     let wrong = |problem: String| {
         Error::File(driftless_world::Error::new(problem).in_record(format!("episode {number}")))
     };
-    let pose = |(t, state): (usize, Option<&[f32]>)| match state {
+    let known: Vec<bool> = episode.states.iter().map(|state| state.is_some()).collect();
+    if !known.contains(&true) {
+        return Err(wrong("no pose is known: nothing to compare with".to_owned()));
+    }
+    let pose = |state: Option<&[f32]>| match state {
         Some(&[x, y, heading]) => Ok(Pose::new(f64::from(x), f64::from(y), f64::from(heading))),
         Some(other) => Err(wrong(format!("poses have three numbers, not {}", other.len()))),
-        None => Err(wrong(format!("the pose of step {t} is not known: nothing to compare with"))),
+        None => Ok(Track::UNKNOWN),
     };
-    episode.states.iter().enumerate().map(pose).collect()
+    let truth = episode.states.iter().map(pose).collect::<Result<Vec<_>>>()?;
+    Ok((LabelBudget::new(0.0, 0)?.plan([known]).lesson(0, episode.clone())?, truth))
 }
 
 /// Rows of three numbers as poses.

@@ -32,6 +32,11 @@ pub trait Dynamics {
     /// The covariance Q of the noise; it may depend on the action, not on the state.
     fn noise(&self, action: &[f64]) -> Matrix;
 
+    /// Whether the motion knows what to make of an action; numbers that are not finite are refused unless this says otherwise.
+    fn accepts(&self, action: &[f64]) -> bool {
+        action.iter().all(|value| value.is_finite())
+    }
+
     /// ∂f/∂s; unless given, by central differences, whose error is about 1e-10 of f.
     fn jacobian(&self, state: &[f64], action: &[f64]) -> Matrix {
         let column = |k: usize| {
@@ -172,7 +177,7 @@ impl<D: Dynamics> Chain<'_, D> {
                     return invalid("covariance of a label");
                 }
             }
-            if step > 0 && !finite(&self.actions[step]) {
+            if step > 0 && !self.dynamics.accepts(&self.actions[step]) {
                 return invalid("action");
             }
             if step > 0 && !is_covariance(&self.dynamics.noise(&self.actions[step]), size) {

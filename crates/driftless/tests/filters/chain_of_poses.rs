@@ -165,3 +165,31 @@ fn a_single_label_is_dead_reckoning() {
         }
     }
 }
+
+/// A missing action is a step to nowhere known, with the variance of what the robot could have done: the same as an action
+/// of zero in a chain whose noise at rest is so large at that step alone. By hand: labels 4 apart, 1 by odometry, then
+/// missing; the rest of 3 is shared by the variances 0.1² and 0.1² + 2².
+#[test]
+fn missing_actions_widen() {
+    let odometry = Odometry::new(Frame::Robot, [0.1, 0.01], [0.0; 2]).with_missing([2.0, 0.5]);
+    let labels = [Some([0.0, 0.0, 0.0]), None, Some([4.0, 0.0, 0.0])];
+    let actions = [[0.0; 3], [1.0, 0.0, 0.0], [f64::NAN; 3]];
+    let soft = soft_labels(&odometry, &actions, &labels, None).unwrap();
+    let (before, after) = (0.01, 0.01 + 4.0);
+    let expected = 1.0 + 3.0 * before / (before + after);
+    assert!((soft.mean[1][0] - expected).abs() < 1e-9, "{:?} {expected}", soft.mean[1]);
+    let variance = before * after / (before + after);
+    assert!((soft.covariance[1][0][0] - variance).abs() < 1e-9, "{:?} {variance}", soft.covariance[1]);
+}
+
+/// Actions in the world's frame do not turn with the robot: x and y are two random walks with drift, whatever the heading.
+#[test]
+fn actions_of_the_world_do_not_turn() {
+    let odometry = Odometry::new(Frame::World, [0.1, 0.01], [0.0; 2]);
+    let labels = [Some([0.0, 0.0, 2.0]), None, Some([2.4, -1.0, 1.0])];
+    let soft = soft_labels(&odometry, &[[1.0, -0.5, -0.5]; 3], &labels, None).unwrap();
+    for (found, expected) in soft.mean[1].iter().zip([1.2, -0.5, 1.5]) {
+        assert!((found - expected).abs() < 1e-9, "{:?}", soft.mean[1]);
+    }
+    assert!((soft.covariance[1][0][0] - 0.005).abs() < 1e-9 && soft.covariance[1][0][2].abs() < 1e-12);
+}

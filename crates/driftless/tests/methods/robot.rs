@@ -1,8 +1,8 @@
 //! A robot's own log, through the same door as all others: a small building is simulated, mapped and localised in.
 
 use driftless::learn::{
-    Detail, Experiment, Method, Normalisation, RobotStart, SensorKind, SensorSettings, Tracking, TrainingSet,
-    WorldKind,
+    Detail, Experiment, Method, MotionKind, MotionSettings, Normalisation, RobotStart, SensorKind,
+    SensorSettings, Tracking, TrainingSet, WorldKind,
 };
 use driftless::methods::build;
 use driftless_core::map::Walls;
@@ -204,4 +204,65 @@ fn what_is_missing_is_said() {
     assert!(wrong(blind).unwrap().contains("sensor: is missing"));
     let unlabelled = Experiment { label_fraction: 0.0, ..experiment("driftless") };
     assert!(wrong(unlabelled).unwrap().contains("label_fraction: must be above 0"));
+}
+
+/// The building's robots with other actions.
+fn with_actions(episodes: &[Trajectory], change: impl Fn(usize, &mut [f32])) -> Vec<Trajectory> {
+    let changed = |episode: &Trajectory| {
+        let mut episode = episode.clone();
+        episode.actions.values_mut().chunks_exact_mut(3).enumerate().for_each(|(t, row)| change(t, row));
+        episode
+    };
+    episodes.iter().map(changed).collect()
+}
+
+/// Odometry that is missing in places, or always: the scans still find the way. Robots do 20 cm a step; without odometry
+/// a filter must guess that, and is within one step of it.
+#[test]
+fn missing_odometry_is_lived_with() {
+    let all = episodes(18, 60);
+    let gaps = |t: usize, row: &mut [f32]| {
+        if t % 4 == 3 {
+            row.fill(f32::NAN)
+        }
+    };
+    let never = |_: usize, row: &mut [f32]| row.fill(f32::NAN);
+    let changes: [(&dyn Fn(usize, &mut [f32]), MotionKind, f64); 2] =
+        [(&gaps, MotionKind::Odometry, 0.1), (&never, MotionKind::None, 0.2)];
+    for (change, kind, most) in changes {
+        let all = with_actions(&all, change);
+        let lessons = set(all[..12].to_vec(), 0.1);
+        let motion = MotionSettings { kind, ..MotionSettings::default() };
+        let mut method = built(&Experiment { motion, ..experiment("driftless") }, &lessons);
+        (1..=3).for_each(|epoch| drop(method.train(epoch, &lessons).unwrap()));
+        let medians = medians(&*method, &all[12..], RobotStart::Tracking);
+        assert!(
+            medians.iter().filter(|&&median| median < most).count() >= 5,
+            "{kind:?} {medians:?} {:?}",
+            method.parameters().iter().filter(|p| p.values.len() < 8).collect::<Vec<_>>()
+        );
+    }
+}
+
+/// Poses that nobody knows are followed as well, and not evaluated.
+#[test]
+fn truth_known_in_part() {
+    let all = episodes(8, 60);
+    let lessons = set(all[..7].to_vec(), 0.2);
+    let mut method = built(&experiment("driftless-supervised"), &lessons);
+    method.train(1, &lessons).unwrap();
+    let whole = told(all[7].clone(), RobotStart::Tracking);
+    let mut states = Labels::new(3);
+    (0..60).for_each(|t| states.push(whole.states.get(t).filter(|_| t % 5 == 0)));
+    let part = Trajectory { states, ..whole.clone() };
+    let [whole, part] = [whole, part].map(|episode| {
+        let how = Tracking { detail: Detail::Densities, ..TRACKING };
+        method.track(&[episode], how).unwrap().remove(0)
+    });
+    assert_eq!(whole.estimate, part.estimate);
+    let evaluation = |track| driftless_world::Evaluation::of(Default::default(), [0.1; 3], &[track]).unwrap();
+    let (whole, part) = (evaluation(whole), evaluation(part));
+    assert_eq!((whole.position_errors[0].len(), part.position_errors[0].len()), (60, 12));
+    assert_eq!((part.steps[4].trajectories, part.steps[55].clone()), (0, whole.steps[55].clone()));
+    assert_eq!((part.unusable.beliefs, part.last.position_rmse), (0, whole.steps[55].position_rmse));
 }

@@ -76,12 +76,18 @@ impl MotionSettings {
         if width != wanted && width != 0 {
             return wrong("poses", poses_problem(state, width));
         }
-        let has_actions = self.kind != MotionKind::None && action > 0;
+        let has_actions = self.kind != MotionKind::None;
+        if has_actions && action == 0 {
+            return wrong(
+                "actions",
+                "is missing: set motion.kind=none if the robot has no odometry".to_owned(),
+            );
+        }
         if has_actions && action != wanted {
             let problem = format!(
                 "has {action} numbers a step, but {wanted} are needed: forward, left and turn (`motion.frame = \"world\"`: \
-                 along x, along y and turn; no turn where `state.kind = \"position\"`); leave the array out, or set \
-                 motion.kind=none, if there is no odometry"
+                 along x, along y and turn; no turn where `state.kind = \"position\"`); set motion.kind=none \
+                 if there is no odometry"
             );
             return wrong("actions", problem);
         }
@@ -174,7 +180,10 @@ mod tests {
     #[test]
     fn a_robot_without_odometry() {
         let motion = MotionSettings::default();
-        let found = motion.planar(StateKind::Pose, episode(&[], 0, 3)).unwrap();
+        let error = motion.planar(StateKind::Pose, episode(&[], 0, 3)).unwrap_err().to_string();
+        assert!(error.contains("field actions: is missing: set motion.kind=none"), "{error}");
+        let none = MotionSettings { kind: MotionKind::None, ..motion };
+        let found = none.planar(StateKind::Pose, episode(&[], 0, 3)).unwrap();
         assert!(found.actions.values().len() == 9 && found.actions.values().iter().all(|x| x.is_nan()));
         let error = motion.planar(StateKind::Pose, episode(&[0.0; 6], 2, 3)).unwrap_err().to_string();
         assert!(error.contains("field actions: has 2 numbers"), "{error}");

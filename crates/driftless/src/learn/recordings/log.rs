@@ -87,6 +87,11 @@ impl Logs {
             return Ok(episode);
         }
         let RobotSettings { start, start_distance, start_degrees, .. } = self.settings;
+        // A robot can be told where it is from the first step on at which somebody knows it.
+        let first = (0..episode.len()).find(|&t| episode.states.get(t).is_some());
+        if let Some(first) = first.filter(|&first| first > 0 && start == RobotStart::Tracking) {
+            episode = episode.from_step(first);
+        }
         let turned = if self.state == StateKind::Pose { start_degrees.to_radians() } else { 0.0 };
         let spread = [start_distance, start_distance, turned].map(|x| x as f32);
         episode.start = match (start, episode.states.get(0)) {

@@ -35,7 +35,9 @@ pub(super) struct Following {
 impl RobotEm {
     /// How the robot moves, and how exactly.
     fn odometry(&self, factor: f64) -> Odometry {
-        noise::motion(self.noise.map(|noise| factor * noise), LEAST_NOISE, self.frame, &self.normalisation)
+        let noise = self.noise.map(|noise| factor * noise);
+        let odometry = noise::motion(noise, LEAST_NOISE, self.frame, &self.normalisation);
+        Odometry { missing: self.missing, ..odometry }
     }
 
     fn filter(&self, how: &Following) -> Filter {

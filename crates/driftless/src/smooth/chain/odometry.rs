@@ -8,8 +8,8 @@ use driftless_world::pose::{Frame, Pose};
 ///
 /// Variances of independent causes add: σ² = floor² + (share · |a|)², with |a| the distance for x and
 /// y and the turn for the heading, each with a floor and a share of its own. The noise is the same along both axes, so it
-/// does not depend on where the robot looks. An action that is not finite is missing: nothing is said of where it led, and
-/// the variance is that of what the robot could have done.
+/// does not depend on where the robot looks. An action of NaN is missing: nothing is said of where it led, and the
+/// variance is that of what the robot could have done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Odometry {
     frame: Frame,
@@ -77,6 +77,11 @@ impl Dynamics for Odometry {
 
     fn moved(&self, state: &[f64], action: &[f64]) -> Vec<f64> {
         self.carried(&triple(state), &triple(action)).to_vec()
+    }
+
+    /// A row of NaN is a missing action.
+    fn accepts(&self, action: &[f64]) -> bool {
+        known(&triple(action)).is_some() || action.iter().all(|value| value.is_nan())
     }
 
     fn noise(&self, action: &[f64]) -> Matrix {
