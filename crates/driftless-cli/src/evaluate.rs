@@ -227,7 +227,7 @@ fn warn_of_known(data: &DataFiles, experiment: &Experiment, file: &Path) {
         _ => other == file,
     };
     let name = file.display();
-    if same(&data.train) {
+    if same(&data.train) || data.more.iter().any(|more| same(more)) {
         let count = experiment.trajectories;
         complain(&format!(
             "warning: the run learned from the first {count} trajectories of {name}; figures on them are too good"

@@ -37,16 +37,17 @@ pub struct Ended {
 /// Begins a run or goes on with one, and says how it ended.
 pub fn run(wanted: &Train) -> Result<ExitCode> {
     interrupt::answer("stopping after this epoch; press again to stop at once");
-    let (folder, ended) = match (wanted, &wanted.resume) {
-        (_, Some(folder)) => (folder, run_again(folder, |config| Watcher::new(config.experiment.epochs))?),
-        (Train { recordings: Some(train), dry_run: true, .. }, None) => {
+    let (folder, ended) = match (&wanted.resume, wanted.recordings.split_first(), &wanted.run) {
+        (Some(folder), ..) => (folder, run_again(folder, |config| Watcher::new(config.experiment.epochs))?),
+        (None, Some((train, _)), _) if wanted.dry_run => {
             print(&experiments::wanted(wanted, train)?.to_toml()?)?;
             return Ok(ExitCode::SUCCESS);
         }
-        (Train { recordings: Some(train), run: Some(run), .. }, None) => {
+        (None, Some((train, more)), Some(run)) => {
             let experiment = experiments::wanted(wanted, train)?;
             let files = Files {
                 train: train.clone(),
+                more: more.to_vec(),
                 valid: wanted.valid.clone(),
                 steps: wanted.reading.steps_per_episode,
             };

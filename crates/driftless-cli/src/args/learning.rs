@@ -19,6 +19,7 @@ Examples:
   driftless train maze-driftless --train nav01_train.npz --run runs/ours
   driftless train maze-sdpf --train a.npz --valid b.npz --run runs/sdpf label_fraction=0.25 seed=2
   driftless train --train mylog.npz --run runs/mine
+  driftless train --train monday.npz --train tuesday.npz --run runs/both
   driftless train --train mylog.npz --dry-run > mine.toml
   driftless train mine.toml --train mylog.npz --run runs/mine
   driftless train --resume runs/ours
@@ -49,9 +50,9 @@ pub struct Train {
     #[arg(value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
 
-    /// Recordings to learn from: a plain log, DPF's npz, in houses PF-net's tfrecords
+    /// Recordings to learn from: a plain log, DPF's npz, in houses PF-net's tfrecords; may be given several times
     #[arg(long = "train", value_name = "FILE", required_unless_present = "resume")]
-    pub recordings: Option<PathBuf>,
+    pub recordings: Vec<PathBuf>,
 
     /// Recordings to choose the best weights with [default: those of --train that are not learned from]
     #[arg(long, value_name = "FILE")]

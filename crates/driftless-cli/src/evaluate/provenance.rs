@@ -94,6 +94,7 @@ fn training(name: &str, changed: &[String], all: &BTreeMap<String, Value>, confi
     };
     let setting = |key: &String| typed(Path::new(&format!("{key}={}", words(&all[key]))));
     let mut parts = vec![format!("driftless train {name} --train {}", file(&config.data.train))];
+    parts.extend(config.data.more.iter().map(|more| format!("--train {}", file(more))));
     parts.extend(config.data.valid.iter().map(|valid| format!("--valid {}", file(valid))));
     // Sensors are what the log looks like, or stand in a file of one's own.
     parts.extend(changed.iter().filter(|key| *key != "sensor").map(setting));

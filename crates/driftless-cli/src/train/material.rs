@@ -8,8 +8,12 @@ pub fn introduce(gathered: &Gathered, experiment: &Experiment) {
     let (known, all) = gathered.material.training.labels();
     let Experiment { epochs, seed, .. } = experiment;
     complain(&format!("{}, seed {seed}, epochs: {epochs}", experiment.label()));
+    let others = match gathered.data.more.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
     complain(&format!(
-        "  learns from {} trajectories of {} ({}), {} of {} poses known, {}",
+        "  learns from {} trajectories of {}{others} ({}), {} of {} poses known, {}",
         gathered.material.training.len(),
         gathered.data.train.display(),
         gathered.data.world,

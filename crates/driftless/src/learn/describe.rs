@@ -1,10 +1,13 @@
 //! What a robot's log looks like: which sensors it seems to hold, and why.
 
-use super::{Experiment, SensorKind, SensorSettings, WorldKind};
+use super::{
+    Experiment, MotionKind, MotionSettings, SensorKind, SensorSettings, StateKind, StateSettings, WorldKind,
+};
 use crate::error::Result;
 use driftless_world::files::log::LogFile;
+use driftless_world::pose::Frame;
 use driftless_world::trajectory::Observations;
-use driftless_world::{Dataset, Error};
+use driftless_world::{Dataset, Error, Trajectory};
 use std::f64::consts::PI;
 use std::path::Path;
 
@@ -35,11 +38,11 @@ pub fn describe(experiment: &Experiment, path: &Path) -> Result<Described> {
         (0..file.len().min(LOOKED_AT)).map(|i| file.get(i)).collect::<driftless_world::Result<Vec<_>>>()?;
     let labelled: usize = episodes.iter().map(|episode| episode.states.known()).sum();
     notes.push(format!(
-        "state: planar pose (x, y, heading); motion: odometry in the robot's frame, calibrated by the labels; {} \
-         episodes, poses known at {labelled} steps of the first {}",
+        "{} episodes, poses known at {labelled} steps of the first {}",
         file.len(),
         episodes.len()
     ));
+    notes.push(moving(&mut experiment, &episodes[0]));
     if experiment.sensor.is_empty() {
         let mut columns: Vec<Vec<f32>> = Vec::new();
         for episode in &episodes {
@@ -61,6 +64,27 @@ pub fn describe(experiment: &Experiment, path: &Path) -> Result<Described> {
     suspect(&episodes, &mut notes);
     experiment.check()?;
     Ok(Described { experiment, notes })
+}
+
+/// What is followed and how it moves; where a setting is at its default, as the log looks.
+fn moving(experiment: &mut Experiment, first: &Trajectory) -> String {
+    if experiment.state == StateSettings::default() && first.states.width() == 2 {
+        experiment.state.kind = StateKind::Position;
+    }
+    if experiment.motion == MotionSettings::default() && first.actions.width() == 0 {
+        experiment.motion.kind = MotionKind::None;
+    }
+    let state = match experiment.state.kind {
+        StateKind::Pose => "planar pose (x, y, heading)",
+        StateKind::Position => "position (x, y; `poses` have two numbers)",
+    };
+    let motion = match (experiment.motion.kind, experiment.frame()) {
+        (MotionKind::None, _) => "a random walk (there are no `actions`), its noise learned from the labels",
+        (MotionKind::Velocity, _) => "velocities times seconds, calibrated by the labels",
+        (MotionKind::Odometry, Frame::World) => "odometry along x and y, calibrated by the labels",
+        (MotionKind::Odometry, _) => "odometry in the robot's frame, calibrated by the labels",
+    };
+    format!("state: {state}; motion: {motion}")
 }
 
 /// The sensor that columns of finite readings look like.
@@ -116,13 +140,13 @@ fn reach(columns: &[Vec<f32>]) -> f64 {
 }
 
 /// Says what looks like other units than metres and radians, or like clocks and poses that jump.
-fn suspect(episodes: &[driftless_world::Trajectory], notes: &mut Vec<String>) {
+fn suspect(episodes: &[Trajectory], notes: &mut Vec<String>) {
     let mut turns = 0.0_f32;
     let mut steps: Vec<f32> = Vec::new();
     for episode in episodes.iter().filter(|episode| episode.actions.width() == 3) {
         for t in 1..episode.len() {
             let action = episode.actions.row(t);
-            steps.push(action[0].hypot(action[1]));
+            steps.extend(Some(action[0].hypot(action[1])).filter(|step| step.is_finite()));
             turns = turns.max(action[2].abs());
         }
         let headings = episode.states.iter().flatten().filter_map(|state| state.get(2));
@@ -137,5 +161,71 @@ fn suspect(episodes: &[driftless_world::Trajectory], notes: &mut Vec<String>) {
             "warning: a step is {median:.0} long: millimetres or centimetres? Settings of robot.* and sensors are in \
              the log's unit, and made for metres"
         ));
+    }
+    let usual = steps.get(steps.len() / 2).copied().unwrap_or(0.0).max(1e-9);
+    let jumps: usize = episodes.iter().map(|episode| jumps(episode, usual)).sum();
+    if jumps > 0 {
+        notes.push(format!(
+            "warning: {jumps} steps jump far beyond what odometry says: poses that are wrong, odometry that was reset, or \
+             several robots or drives in one episode? `lengths` tells them apart"
+        ));
+    }
+}
+
+/// Steps between two known poses that are more than twenty usual steps farther apart than odometry says.
+fn jumps(episode: &Trajectory, usual: f32) -> usize {
+    let apart = |t: usize| {
+        let (a, b) = (episode.states.get(t - 1)?, episode.states.get(t)?);
+        let driven = episode.actions.row(t)[0].hypot(episode.actions.row(t)[1]);
+        Some((a[0] - b[0]).hypot(a[1] - b[1]) - driven)
+    };
+    if episode.actions.width() != 3 || episode.states.width() != 3 {
+        return 0;
+    }
+    (1..episode.len()).filter_map(apart).filter(|&apart| apart > 20.0 * usual).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use driftless_world::trajectory::{Labels, Rows};
+
+    fn episode(poses: &[[f32; 3]], actions: Vec<f32>) -> Trajectory {
+        let seen = Observations::Vectors(Rows::new(1, vec![0.0; poses.len()]).unwrap());
+        let states = Labels::all(Rows::new(3, poses.concat()).unwrap());
+        Trajectory::new(seen, Rows::new(3, actions).unwrap(), states).unwrap()
+    }
+
+    #[test]
+    fn what_looks_odd_is_said() {
+        let told = |episode: Trajectory| {
+            let mut notes = Vec::new();
+            suspect(&[episode], &mut notes);
+            notes.join("; ")
+        };
+        let straight = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [3.0, 0.0, 0.0]];
+        let nan = f32::NAN;
+        let actions = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, nan, nan, nan];
+        assert_eq!(told(episode(&straight, actions.to_vec())), "");
+        let mut reset = straight;
+        reset[2][0] = 30.0;
+        assert!(told(episode(&reset, actions.to_vec())).starts_with("warning: 1 steps jump"));
+        let mut turned = straight;
+        turned[2][2] = 90.0;
+        assert!(told(episode(&turned, actions.to_vec())).contains("up to 90: degrees?"));
+        let long =
+            episode(&straight.map(|pose| pose.map(|x| 1000.0 * x)), actions.map(|x| 1000.0 * x).to_vec());
+        assert!(told(long).contains("a step is 1000 long: millimetres"));
+    }
+
+    #[test]
+    fn states_and_motions_are_seen() {
+        let mut experiment = Experiment { world: WorldKind::Robot, ..Experiment::default() };
+        let first = episode(&[[0.0; 3]; 2], vec![0.0; 6]);
+        let rows = Rows::new(2, vec![0.0; 4]).unwrap();
+        let first = Trajectory { states: Labels::all(rows), actions: Rows::default(), ..first };
+        let note = moving(&mut experiment, &first);
+        assert!(note.contains("position") && note.contains("random walk"), "{note}");
+        assert_eq!((experiment.state.kind, experiment.motion.kind), (StateKind::Position, MotionKind::None));
     }
 }

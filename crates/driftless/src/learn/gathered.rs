@@ -1,5 +1,6 @@
 //! What a run learns from and is validated with: episodes of one file or two, as `driftless train` reads them.
 
+use super::recordings::Joined;
 use super::{DataFiles, Experiment, Material, Purpose, Recordings, RunConfig, TrainingSet};
 use crate::error::Result;
 use driftless_world::Error;
@@ -12,6 +13,8 @@ use std::path::{Path, PathBuf};
 pub struct Files {
     /// Episodes to learn from: the first of the file.
     pub train: PathBuf,
+    /// Files whose episodes follow those of `train`.
+    pub more: Vec<PathBuf>,
     /// Episodes to validate with; if there is no such file, those of `train` that are not learned from.
     pub valid: Option<PathBuf>,
     /// Recorded steps of an episode, where the files do not say it.
@@ -58,23 +61,34 @@ pub struct Gathered {
 impl Gathered {
     /// Reads what an experiment asks for, or as much of it as there is.
     pub fn read(experiment: &Experiment, files: &Files) -> Result<Self> {
-        let open =
-            |path: &Path, purpose| Recordings::open(path, files.steps, experiment, experiment.seed, purpose);
-        let recordings = open(&files.train, Purpose::Training)?;
-        let data = described(files, &recordings)?;
+        let open = |path: &Path, more: &[PathBuf], purpose| {
+            let paths = std::iter::once(path).chain(more.iter().map(PathBuf::as_path));
+            Joined::open(paths, files.steps, experiment, purpose)
+        };
+        let recordings = open(&files.train, &files.more, Purpose::Training)?;
+        let data = described(files, recordings.first())?;
         let mut warnings = Vec::new();
         let there = recordings.len();
         let count = experiment.trajectories.min(there);
         if count < experiment.trajectories {
             let wanted = experiment.trajectories;
+            let others =
+                if files.more.is_empty() { String::new() } else { format!(" and {} more", files.more.len()) };
             warnings.push(format!(
-                "trajectories={wanted}: {} holds {there}; all of them are learned from",
+                "trajectories={wanted}: {}{others} holds {there}; all of them are learned from",
                 files.train.display()
             ));
         }
-        let unseen = open(files.valid.as_ref().unwrap_or(&files.train), Purpose::Validation)?;
+        let unseen = match &files.valid {
+            Some(valid) => open(valid, &[], Purpose::Validation)?,
+            None => open(&files.train, &files.more, Purpose::Validation)?,
+        };
         let [height, width, _] = data.image;
-        unseen.check(Some(data.steps), [height, width], &format!("{} has some", files.train.display()))?;
+        unseen.first().check(
+            Some(data.steps),
+            [height, width],
+            &format!("{} has some", files.train.display()),
+        )?;
         let first = if files.valid.is_some() { 0 } else { count };
         let validated = first..unseen.len().min(first + experiment.validation_episodes);
         let validation = validated.map(|index| unseen.get(index)).collect::<Result<Vec<_>>>()?;
@@ -96,7 +110,12 @@ impl Gathered {
     /// Reads what a run began with; the files must still be what they were.
     pub fn again(config: &RunConfig) -> Result<Self> {
         let data = &config.data;
-        let files = Files { train: data.train.clone(), valid: data.valid.clone(), steps: Some(data.steps) };
+        let files = Files {
+            train: data.train.clone(),
+            more: data.more.clone(),
+            valid: data.valid.clone(),
+            steps: Some(data.steps),
+        };
         let gathered = Self::read(&config.experiment, &files)?;
         if gathered.data.image != data.image {
             let (now, then) = (gathered.data.image, data.image);
@@ -104,6 +123,8 @@ impl Gathered {
             return Err(Error::new(problem).in_field("rgbd").in_file(&data.train).into());
         }
         check_contents(&data.train, &gathered.data.train_fingerprint, &data.train_fingerprint)?;
+        let more = gathered.data.more_fingerprints.iter().zip(&data.more_fingerprints);
+        data.more.iter().zip(more).try_for_each(|(file, (now, then))| check_contents(file, now, then))?;
         let valid = data.valid.as_ref().unwrap_or(&data.train);
         check_contents(valid, &gathered.data.valid_fingerprint, &data.valid_fingerprint)?;
         Ok(gathered)
@@ -113,6 +134,12 @@ impl Gathered {
 fn described(files: &Files, recordings: &Recordings) -> Result<DataFiles> {
     Ok(DataFiles {
         train: files.train.clone(),
+        more: files.more.clone(),
+        more_fingerprints: files
+            .more
+            .iter()
+            .map(Fingerprint::of_file)
+            .collect::<driftless_world::Result<_>>()?,
         valid: files.valid.clone(),
         train_fingerprint: Fingerprint::of_file(&files.train)?,
         valid_fingerprint: files.valid.as_ref().map_or(Ok(String::new()), Fingerprint::of_file)?,

@@ -4,7 +4,10 @@
 //! same file for the same purpose has the same episodes, on the command line and in a program.
 
 mod house;
+mod joined;
 mod log;
+
+pub(super) use joined::Joined;
 
 use super::{Experiment, Source, WorldKind};
 use crate::error::Result;

@@ -2,7 +2,7 @@
 
 use driftless::learn::{
     Detail, Experiment, Method, MotionKind, MotionSettings, Normalisation, RobotStart, SensorKind,
-    SensorSettings, Tracking, TrainingSet, WorldKind,
+    SensorSettings, StateKind, StateSettings, Tracking, TrainingSet, WorldKind,
 };
 use driftless::methods::build;
 use driftless_core::map::Walls;
@@ -265,4 +265,43 @@ fn truth_known_in_part() {
     assert_eq!((whole.position_errors[0].len(), part.position_errors[0].len()), (60, 12));
     assert_eq!((part.steps[4].trajectories, part.steps[55].clone()), (0, whole.steps[55].clone()));
     assert_eq!((part.unusable.beliefs, part.last.position_rmse), (0, whole.steps[55].position_rmse));
+}
+
+/// Something without a heading among four beacons, as a pose that always looks along x: the beacons are found, the way is
+/// followed, and nothing turns.
+#[test]
+fn positions_among_beacons() {
+    let beacons = [[0.0, 0.0], [9.0, 1.0], [1.0, 8.0], [8.0, 9.0]];
+    let one = |number: u64| {
+        let mut random = Random::stream(5, number);
+        let mut at = [random.range(2.0, 7.0), random.range(2.0, 7.0)];
+        let (mut seen, mut moved, mut truth) = (Vec::new(), Vec::new(), Vec::new());
+        for t in 0..60 {
+            let step = [0, 1].map(|k| (0.3 * random.normal()).clamp(1.0 - at[k], 8.0 - at[k]));
+            if t > 0 {
+                (0..2).for_each(|k| at[k] += step[k]);
+            }
+            moved.extend([0, 1].map(|k| (step[k] + 0.03 * random.normal()) as f32));
+            moved.push(0.0);
+            truth.extend([at[0] as f32, at[1] as f32, 0.0]);
+            seen.extend(beacons.map(|[x, y]| ((at[0] - x).hypot(at[1] - y) + 0.1 * random.normal()) as f32));
+        }
+        let rows = |width: usize, values: Vec<f32>| Rows::new(width, values).unwrap();
+        Trajectory::new(Observations::Vectors(rows(4, seen)), rows(3, moved), Labels::all(rows(3, truth)))
+            .unwrap()
+    };
+    let all: Vec<Trajectory> = (0..12).map(one).collect();
+    let sensor = SensorSettings { kind: SensorKind::Ranges, columns: [0, 4], ..SensorSettings::default() };
+    let state = StateSettings { kind: StateKind::Position };
+    let lessons = set(all[..8].to_vec(), 0.1);
+    let statistics = Normalisation::measure_in(Frame::World, &lessons).unwrap();
+    let mut method =
+        build(&Experiment { state, sensor: vec![sensor], ..experiment("driftless") }, &statistics).unwrap();
+    (1..=3).for_each(|epoch| drop(method.train(epoch, &lessons).unwrap()));
+    for start in [RobotStart::Tracking, RobotStart::Global] {
+        let found = medians(&*method, &all[8..], start);
+        assert!(found.iter().all(|median| *median < 0.15), "{start:?}: {found:?}");
+    }
+    let track = &method.track(&[told(all[9].clone(), RobotStart::Global)], TRACKING).unwrap()[0];
+    assert!(track.estimate.iter().all(|pose| pose.heading.abs() < 0.05), "{:?}", track.estimate);
 }

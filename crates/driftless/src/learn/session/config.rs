@@ -20,7 +20,7 @@ pub struct RunConfig {
 
 /// Settings that may change while a run is interrupted: how long it goes on, and where its files are now, whose
 /// contents are compared instead.
-const MAY_CHANGE: [&str; 3] = ["experiment.epochs", "data.train", "data.valid"];
+const MAY_CHANGE: [&str; 4] = ["experiment.epochs", "data.train", "data.more", "data.valid"];
 
 /// What every form of the file has, if its version wrote it.
 #[derive(Deserialize)]
@@ -108,11 +108,17 @@ fn changes(old: &toml::Table, new: &toml::Table, outer: &str) -> Vec<(String, St
 pub struct DataFiles {
     /// Episodes to learn from.
     pub train: PathBuf,
+    /// Files whose episodes follow those of `train`.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub more: Vec<PathBuf>,
     /// Episodes to validate with; if there is no such file, those of `train` that are not learned from.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub valid: Option<PathBuf>,
     /// What tells the contents of `train` from others, see [`driftless_world::files::Fingerprint`].
     pub train_fingerprint: String,
+    /// The same of each of `more`.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub more_fingerprints: Vec<String>,
     /// The same of `valid`.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub valid_fingerprint: String,
