@@ -85,6 +85,29 @@ fn an_evaluation_can_be_varied_and_repeated() {
 }
 
 /// Recordings that do not tell their world have a plan without walls, unless somebody names the maze.
+/// Two files are one after the other, in what is learned from and in what a run goes on with.
+#[test]
+fn several_files_are_learned_from() {
+    let folder = Folder::new("several");
+    let (data, other) = (folder.recordings("a.npz", "1"), folder.recordings("b.npz", "2"));
+    let dpf = folder.path("dpf");
+    let more = ["--train", &other, "trajectories=12"];
+    let (_, going) = train(0, "maze-sdpf-supervised", &data, &dpf, &more);
+    for words in ["12 trajectories of", "a.npz and 1 more", "13 of 132 poses known", "4 other trajectories"] {
+        assert!(going.contains(words), "{words}: {going}");
+    }
+    let config = format!("{dpf}/config.toml");
+    std::fs::write(&config, text(&config).replace("epochs = 1", "epochs = 2")).unwrap();
+    std::fs::copy(&data, &other).unwrap();
+    let (_, error) = run(1, &["train", "--resume", &dpf]);
+    assert!(error.contains("b.npz: has other contents"), "{error}");
+    std::fs::remove_file(&other).unwrap();
+    folder.recordings("b.npz", "2");
+    run(0, &["train", "--resume", &dpf]);
+    let (_, warned) = run(0, &["evaluate", &dpf, "--data", &other]);
+    assert!(warned.contains("figures on them are too good"), "{warned}");
+}
+
 #[test]
 fn worlds_may_be_unknown() {
     let folder = Folder::new("unknown");
