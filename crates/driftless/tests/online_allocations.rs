@@ -4,6 +4,7 @@
 
 use driftless::learn::{Experiment, Method, Normalisation, TrainingSet};
 use driftless::methods::{AnchoredEm, Supervision};
+use driftless::online::{Observation, Start};
 use driftless_world::labels::LabelBudget;
 use driftless_world::maze::{Layout, MazeWorld};
 use driftless_world::random::Random;
@@ -42,14 +43,18 @@ fn steps_allocate_nothing() {
     let lessons = TrainingSet::new(Box::new(episodes.collect::<Vec<_>>()), 0..2, budget).unwrap();
     let normalisation = Normalisation::measure(&lessons).unwrap();
     let method = AnchoredEm::new(&Experiment::default(), &normalisation, Supervision::BetweenLabels).unwrap();
-    let mut filter = method.online_filter(100, 3).expect("this method has a filter");
+    let mut filter = method
+        .online_filter(100, &Start { seed: 3, ..Start::default() })
+        .unwrap()
+        .expect("this method has a filter");
     let size: usize = normalisation.pixels.shape().iter().product();
     let images: Vec<f32> = (0..20 * size).map(|_| random.normal() as f32).collect();
-    filter.step(Some(&images[..size]), None);
+    let seen = |image, action| Observation { image: Some(image), action, ..Observation::default() };
+    filter.step(seen(&images[..size], None));
     let mut sizes = Vec::with_capacity(400);
     let before = COUNT.load(Ordering::Relaxed);
     for image in images.chunks_exact(size).cycle().take(400) {
-        sizes.push(filter.step(Some(image), Some([10.0, 0.0, 0.2])).particles);
+        sizes.push(filter.step(seen(image, Some([10.0, 0.0, 0.2]))).particles);
     }
     assert_eq!(COUNT.load(Ordering::Relaxed) - before, 0);
     sizes.dedup();

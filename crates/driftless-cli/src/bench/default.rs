@@ -5,6 +5,7 @@ use crate::output::{aligned, print};
 use anyhow::{Context, Result};
 use driftless::learn::{Detail, Experiment, Method, Normalisation, Tracking, TrainingSet};
 use driftless::methods::build;
+use driftless::online::{Observation, Start};
 use driftless_kernels::Cpu;
 use driftless_world::labels::LabelBudget;
 use driftless_world::maze::{Layout, MazeWorld};
@@ -137,7 +138,8 @@ fn online(
 ) -> Result<[Times; 3]> {
     let mut times: [Vec<f64>; 3] = Default::default();
     for (number, episode) in followed.iter().enumerate() {
-        let mut filter = method.online_filter(experiment.particles, number as u64).context("it can track")?;
+        let start = Start { seed: number as u64, ..Start::default() };
+        let mut filter = method.online_filter(experiment.particles, &start)?.context("it can track")?;
         let Observations::Images(images) = &episode.observations else { continue };
         let mut all = Vec::new();
         statistics.pixels.normalise(images, &mut all).map_err(anyhow::Error::msg)?;
@@ -145,7 +147,8 @@ fn online(
         for (t, image) in all.chunks_exact(size).enumerate() {
             let action = std::array::from_fn(|k| f64::from(episode.actions.row(t)[k]));
             let mut particles = 0;
-            let time = 1e6 * seconds(|| particles = filter.step(Some(image), Some(action)).particles);
+            let seen = Observation { image: Some(image), action: Some(action), ..Observation::default() };
+            let time = 1e6 * seconds(|| particles = filter.step(seen).particles);
             let kind = if t == 0 { 0 } else { 1 + usize::from(particles <= experiment.particles) };
             times[kind].push(time);
         }

@@ -73,17 +73,25 @@ impl PixelScale {
 
     /// Adds the normalised images to `values`, each channels first.
     pub fn normalise(&self, images: &Images, values: &mut Vec<f32>) -> std::result::Result<(), String> {
+        (0..images.len()).try_for_each(|image| self.normalise_one(images, image, values))
+    }
+
+    /// The same for one image.
+    pub(crate) fn normalise_one(
+        &self,
+        images: &Images,
+        image: usize,
+        values: &mut Vec<f32>,
+    ) -> std::result::Result<(), String> {
         let [channels, height, width] = self.shape();
         check(images, self.shape())?;
         let stride = images.stride();
-        for image in 0..images.len() {
-            for channel in 0..channels {
-                let pixel = |k: usize| {
-                    let i = k * channels + channel;
-                    (images.pixels.get(image * stride + i) - self.mean[i]) / self.std[channel]
-                };
-                values.extend((0..height * width).map(pixel));
-            }
+        for channel in 0..channels {
+            let pixel = |k: usize| {
+                let i = k * channels + channel;
+                (images.pixels.get(image * stride + i) - self.mean[i]) / self.std[channel]
+            };
+            values.extend((0..height * width).map(pixel));
         }
         Ok(())
     }

@@ -3,8 +3,9 @@
 use super::AnchoredEm;
 use super::sensor::{EncodedFrames, ImageSensor};
 use super::tracker::Tracker;
-use crate::online::{Estimate, OnlineFilter};
-use driftless_core::Stream;
+use crate::methods::prior::around;
+use crate::online::{Estimate, Observation, OnlineFilter, Place, Start};
+use driftless_core::{Belief, Stream};
 use std::sync::Arc;
 
 /// A robot on its way.
@@ -17,11 +18,18 @@ pub(super) struct OnlineTracker {
 }
 
 impl AnchoredEm {
-    /// A filter that begins anywhere in the known box.
-    pub(super) fn online_tracker(&self, particles: usize, seed: u64) -> OnlineTracker {
+    /// A filter that begins anywhere in the known box, or about a pose.
+    pub(super) fn online_tracker(&self, particles: usize, start: &Start) -> OnlineTracker {
         let sensor = self.sensor();
+        let draws = Stream::new(start.seed, start.episode);
+        let mut tracker = self.tracker(&sensor, particles, self.tempering, draws);
+        if let Place::About { pose, spread } = start.place {
+            let [pose, spread] = [pose, spread].map(|numbers| numbers.map(|x| x as f32));
+            let belief = Belief::new(around(pose, spread, particles, &mut tracker.draws));
+            tracker.begin(belief);
+        }
         OnlineTracker {
-            tracker: self.tracker(&sensor, particles, self.tempering, Stream::new(seed, 0)),
+            tracker,
             frames: EncodedFrames::new(Arc::new(sensor)),
             began: false,
             blank: vec![f32::NAN; self.normalisation.pixels.shape().iter().product()],
@@ -30,19 +38,25 @@ impl AnchoredEm {
 }
 
 impl OnlineFilter for OnlineTracker {
-    fn step(&mut self, image: Option<&[f32]>, action: Option<[f64; 3]>) -> Estimate {
+    fn step(&mut self, seen: Observation) -> Estimate {
+        let Observation { image, action, .. } = seen;
         self.frames.encode(image.unwrap_or(&self.blank));
-        let (_, moved) = self.tracker.step(&mut self.frames, action.map(|action| action.map(|x| x as f32)));
+        let report = self.tracker.step(&mut self.frames, action.map(|action| action.map(|x| x as f32)));
         if !self.began {
             self.reserve();
         }
         let state = self.tracker.state();
         Estimate {
             lost: Some(state.kidnapped),
+            collapsed: report.collapsed,
             saw: image.is_some(),
-            moved: moved && action.is_some(),
+            moved: report.moved && action.is_some(),
             ..Estimate::of(&state.belief)
         }
+    }
+
+    fn belief(&self) -> Option<&Belief> {
+        self.began.then(|| &self.tracker.state().belief)
     }
 }
 

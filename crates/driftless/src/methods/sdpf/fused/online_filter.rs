@@ -1,6 +1,7 @@
 //! The released filter on a robot, through the kernels.
 
-use crate::online::{Estimate, OnlineFilter};
+use crate::online::{Estimate, Observation, OnlineFilter};
+use driftless_core::Belief;
 use driftless_kernels::online::Online;
 use driftless_kernels::scan::Motion;
 use driftless_kernels::training::Networks;
@@ -28,14 +29,20 @@ impl FusedOnlineFilter {
 }
 
 impl OnlineFilter for FusedOnlineFilter {
-    fn step(&mut self, image: Option<&[f32]>, action: Option<[f64; 3]>) -> Estimate {
+    fn step(&mut self, seen: Observation) -> Estimate {
+        let Observation { image, action, .. } = seen;
+        let mut collapsed = false;
         let (mut saw, mut moved) = (image.is_some(), action.is_some());
         if self.began {
             let action = action.map(|action| action.map(|x| x as f32));
             let found = self.online.step(image.unwrap_or(&self.blank), action);
-            (saw, moved) = (found.saw, found.moved);
+            (saw, moved, collapsed) = (found.saw, found.moved, found.collapsed);
         }
         self.began = true;
-        Estimate { saw, moved, ..Estimate::of(self.online.belief()) }
+        Estimate { saw, moved, collapsed, ..Estimate::of(self.online.belief()) }
+    }
+
+    fn belief(&self) -> Option<&Belief> {
+        Some(self.online.belief())
     }
 }
