@@ -2,7 +2,7 @@
 
 mod terminal;
 
-use driftless::online::{Start, Step, Tracker};
+use driftless::online::{Frame, Start, Step, Tracker};
 use driftless_world::Dataset;
 use driftless_world::files::dpf::{DpfFile, DpfOptions};
 use terminal::{Folder, SMALL, run};
@@ -27,7 +27,8 @@ fn recording(path: &str) -> (Vec<Vec<u8>>, Vec<[f64; 3]>) {
     ((1..images.len()).map(frame).collect(), (0..episode.actions.len()).map(action).collect())
 }
 
-fn seen(image: Option<&[u8]>, odometry: Option<[f64; 3]>) -> Step<'_> {
+fn seen(pixels: Option<&[u8]>, odometry: Option<[f64; 3]>) -> Step<'_> {
+    let image = pixels.map(|pixels| Frame { size: [16, 16, 3], pixels });
     Step { image, odometry, ..Step::default() }
 }
 

@@ -19,18 +19,19 @@
 //! # Ok::<(), driftless::Error>(())
 //! ```
 //!
-//! In mazes a step has an `image`, and allocates nothing once the first is made. No tensors are on its path.
+//! In mazes a step has an `image`, of which the middle is looked at, and allocates nothing once the first is made. No tensors are on its path.
 
 mod estimate;
 mod replay;
 
 pub use estimate::Estimate;
+pub use replay::follow_whole;
 
-use crate::batch::PixelScale;
 use crate::error::{Error, Result};
-use crate::learn::{Trained, WorldKind};
+use crate::learn::{MotionKind, Trained, WorldKind};
 use crate::methods::build;
 use driftless_core::Belief;
+use driftless_world::trajectory::{Images, Pixels};
 use std::path::Path;
 
 /// What a filter is given at a step. What is missing says nothing.
@@ -38,8 +39,8 @@ use std::path::Path;
 pub struct Observation<'a> {
     /// Numbers of the sensors, as recordings have them; NaN is a missing one.
     pub readings: Option<&'a [f32]>,
-    /// An image: in mazes normalised and channels first, of other robots as recorded, from 0 to 255 and channels last.
-    pub image: Option<&'a [f32]>,
+    /// Images as recorded, and which of them is seen now.
+    pub image: Option<(&'a Images, usize)>,
     /// The motion since the step before. The first is not looked at: there is nothing to be moved yet.
     pub action: Option<[f64; 3]>,
 }
@@ -91,21 +92,34 @@ pub struct Start {
 pub struct Step<'a> {
     /// Numbers of the sensors, in the order of the training log's columns; what is not finite is missing.
     pub readings: Option<&'a [f32]>,
-    /// Bytes of an image, row by row and channels last, of the size that was recorded for training.
-    pub image: Option<&'a [u8]>,
-    /// Odometry since the step before, as in the training log: x ahead, y to the left and turn in radians.
+    /// An image of the size that was recorded for training.
+    pub image: Option<Frame<'a>>,
+    /// Odometry since the step before, as in the training log: x ahead, y to the left and turn in radians. Of a run whose
+    /// motion is of the kind velocity, these a second.
     pub odometry: Option<[f64; 3]>,
+    /// Seconds on any clock, for velocities.
+    pub time: Option<f64>,
+}
+
+/// A camera's image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// Height, width and channels.
+    pub size: [usize; 3],
+    /// Row by row, channels last.
+    pub pixels: &'a [u8],
 }
 
 /// A run's best weights, put to use on a robot.
 pub struct Tracker {
     filter: Box<dyn OnlineFilter>,
     world: WorldKind,
-    pixels: PixelScale,
+    motion: MotionKind,
     /// Height and width of recorded images; of other robots' logs 1 and the numbers of an observation.
     size: [usize; 2],
     readings: Vec<f32>,
-    image: Vec<f32>,
+    image: Images,
+    time: Option<f64>,
 }
 
 impl Tracker {
@@ -122,28 +136,37 @@ impl Tracker {
     /// # Errors
     /// If the method has no online filter, or cannot start there.
     pub fn new(trained: &Trained, start: Start) -> Result<Self> {
+        Self::of(trained, start)?.ok_or_else(|| {
+            let name = trained.config.experiment.method.id;
+            Error::setting("method", format!("{name:?} with these settings cannot track step by step yet"))
+        })
+    }
+
+    /// The same; nothing if the method has no online filter.
+    ///
+    /// # Errors
+    /// If it cannot start there.
+    pub fn of(trained: &Trained, start: Start) -> Result<Option<Self>> {
         let experiment = &trained.config.experiment;
         let particles = start.particles.unwrap_or(experiment.particles);
         if particles == 0 {
             return Err(Error::setting("particles", "must be at least 1"));
         }
         start.place.check()?;
-        let filter = trained.method.online_filter(particles, &start)?.ok_or_else(|| {
-            let name = experiment.method.id;
-            Error::setting("method", format!("{name:?} with these settings cannot track step by step yet"))
-        })?;
+        let Some(filter) = trained.method.online_filter(particles, &start)? else { return Ok(None) };
         let ([height, width, _], pixels) = (trained.config.data.image, &trained.normalisation.pixels);
         if experiment.world == WorldKind::Maze && !pixels.fits_into([height, width]) {
             return Err(Error::setting("image", "of the run does not fit its pixel normalisation"));
         }
-        Ok(Self {
+        Ok(Some(Self {
             filter,
             world: experiment.world,
-            pixels: pixels.clone(),
+            motion: experiment.motion.kind,
             size: [height, width],
             readings: Vec::new(),
-            image: Vec::new(),
-        })
+            image: Images { height: 0, width: 0, channels: 0, pixels: Pixels::Bytes(Vec::new()) },
+            time: None,
+        }))
     }
 
     /// Height and width of the images that it wants, in mazes.
@@ -174,20 +197,50 @@ impl Tracker {
             self.readings.extend(readings.iter().map(|x| if x.is_finite() { *x } else { f32::NAN }));
         }
         if let Some(frame) = step.image {
-            let [height, width] = self.size;
-            if self.world != WorldKind::Maze {
-                self.image.clear();
-                self.image.extend(frame.iter().map(|&byte| f32::from(byte)));
-            } else if frame.len() == 3 * height * width {
-                self.pixels.normalise_middle(frame, self.size, &mut self.image);
-            } else {
-                let found = frame.len();
-                return Err(wrong("image", format!("has {found} bytes, {height} x {width} x 3 are wanted")));
+            self.see(frame).map_err(|problem| wrong("image", problem))?;
+        }
+        let action = self.action(&step);
+        let readings = step.readings.map(|_| &self.readings[..]);
+        let image = step.image.map(|_| (&self.image, 0));
+        Ok(self.filter.step(Observation { readings, image, action }))
+    }
+
+    /// Takes an image over, in memory that is used again.
+    fn see(
+        &mut self,
+        Frame { size: [height, width, channels], pixels }: Frame,
+    ) -> std::result::Result<(), String> {
+        let [wanted_height, wanted_width] = self.size;
+        let fits = [height, width] == self.size && channels >= 3;
+        if self.world == WorldKind::Maze && !fits {
+            return Err(format!(
+                "has {height} x {width} pixels of {channels} channels, {wanted_height} x {wanted_width} x 3 are wanted"
+            ));
+        }
+        if height.checked_mul(width).and_then(|n| n.checked_mul(channels)) != Some(pixels.len()) {
+            return Err(format!("has {} bytes, which are not {height} x {width} x {channels}", pixels.len()));
+        }
+        (self.image.height, self.image.width, self.image.channels) = (height, width, channels);
+        if let Pixels::Bytes(bytes) = &mut self.image.pixels {
+            bytes.clear();
+            bytes.extend_from_slice(pixels);
+        }
+        Ok(())
+    }
+
+    /// The motion since the step before, if it is known.
+    fn action(&mut self, step: &Step) -> Option<[f64; 3]> {
+        let before = self.time;
+        self.time = step.time.or(before);
+        match self.motion {
+            MotionKind::Odometry => sensible(step.odometry),
+            MotionKind::None => None,
+            MotionKind::Velocity => {
+                // In 32 bits, as recordings are read.
+                let seconds = Some(step.time? - before?).filter(|seconds| *seconds >= 0.0)? as f32;
+                sensible(step.odometry.map(|speed| speed.map(|x| f64::from(x as f32 * seconds))))
             }
         }
-        let readings = step.readings.map(|_| &self.readings[..]);
-        let (image, action) = (step.image.map(|_| &self.image[..]), sensible(step.odometry));
-        Ok(self.filter.step(Observation { readings, image, action }))
     }
 
     /// The particles after the last step, if the method has any.

@@ -1,75 +1,70 @@
 //! TUM's trajectories: `timestamp x y z qx qy qz qw`, a file for each episode.
 
 use super::{EstimateOptions, EstimateWriter, Estimated, cannot_write};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::files::{NewFile, Overwrite};
 use driftless_core::Belief;
+use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The file of the episode that goes on, and names of those that are written.
+/// Files that are written at the end: a line has a hundred bytes.
 pub(super) struct TumFiles {
     target: PathBuf,
     overwrite: Overwrite,
     /// Whether names have the episode's number.
     several: bool,
-    open: Option<(usize, PathBuf, NewFile)>,
-    written: Vec<PathBuf>,
+    files: Vec<(usize, PathBuf, String)>,
 }
 
 impl TumFiles {
     pub(super) fn create(target: &Path, options: EstimateOptions) -> Result<Self> {
-        let (target, overwrite) = (target.to_path_buf(), options.overwrite);
-        let mut files =
-            Self { target, overwrite, several: options.episodes > 1, open: None, written: Vec::new() };
-        if !files.several {
-            files.begin(0)?;
+        let EstimateOptions { overwrite, episodes, .. } = options;
+        if episodes <= 1 {
+            // Whether it can be written is known before any work is done.
+            drop(NewFile::create(target, overwrite)?);
         }
-        Ok(files)
+        Ok(Self { target: target.to_path_buf(), overwrite, several: episodes > 1, files: Vec::new() })
     }
 
     /// `path.tum` of a single episode; `path-3.tum` of the fourth of several.
-    fn name(&self, episode: usize) -> PathBuf {
-        if !self.several {
-            return self.target.clone();
-        }
-        let stem = self.target.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let end = self.target.extension().map_or(String::new(), |end| format!(".{}", end.to_string_lossy()));
-        self.target.with_file_name(format!("{stem}-{episode}{end}"))
-    }
-
     fn begin(&mut self, episode: usize) -> Result<()> {
-        self.complete()?;
-        let path = self.name(episode);
-        let mut file = NewFile::create(&path, self.overwrite)?;
-        writeln!(file, "# timestamp x y z qx qy qz qw").map_err(cannot_write(&path))?;
-        self.open = Some((episode, path, file));
-        Ok(())
-    }
-
-    fn complete(&mut self) -> Result<()> {
-        if let Some((_, path, file)) = self.open.take() {
-            file.commit()?;
-            self.written.push(path);
+        let mut path = self.target.clone();
+        if self.several {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let end = path.extension().map_or(String::new(), |end| format!(".{}", end.to_string_lossy()));
+            path.set_file_name(format!("{stem}-{episode}{end}"));
+            if self.overwrite == Overwrite::Refuse && path.exists() {
+                return Err(Error::new("already exists; use --force to replace it").in_file(path));
+            }
         }
+        self.files.push((episode, path, "# timestamp x y z qx qy qz qw\n".to_owned()));
         Ok(())
     }
 }
 
 impl EstimateWriter for TumFiles {
     fn push(&mut self, row: &Estimated, _: Option<&Belief>) -> Result<()> {
-        let is_open = self.open.as_ref().is_some_and(|(episode, ..)| *episode == row.episode);
-        if self.several && !is_open {
+        if self.files.last().is_none_or(|(episode, ..)| *episode != row.episode) {
             self.begin(row.episode)?;
         }
-        let Some((_, path, file)) = &mut self.open else { return Ok(()) };
         let (sine, cosine) = (0.5 * row.pose.heading).sin_cos();
         let (time, pose) = (row.clock(), row.pose);
-        writeln!(file, "{time} {} {} 0 0 0 {sine} {cosine}", pose.x, pose.y).map_err(cannot_write(path))
+        if let Some((.., text)) = self.files.last_mut() {
+            // A String can always be written to.
+            _ = writeln!(text, "{time} {} {} 0 0 0 {sine} {cosine}", pose.x, pose.y);
+        }
+        Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Vec<PathBuf>> {
-        self.complete()?;
-        Ok(self.written)
+    fn finish(self: Box<Self>) -> Result<Vec<PathBuf>> {
+        let mut written = Vec::with_capacity(self.files.len());
+        for (_, path, text) in self.files {
+            let mut file = NewFile::create(&path, self.overwrite)?;
+            file.write_all(text.as_bytes()).map_err(cannot_write(&path))?;
+            file.commit()?;
+            written.push(path);
+        }
+        Ok(written)
     }
 }

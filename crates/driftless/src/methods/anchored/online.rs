@@ -3,6 +3,7 @@
 use super::AnchoredEm;
 use super::sensor::{EncodedFrames, ImageSensor};
 use super::tracker::Tracker;
+use crate::batch::PixelScale;
 use crate::methods::prior::around;
 use crate::online::{Estimate, Observation, OnlineFilter, Place, Start};
 use driftless_core::{Belief, Stream};
@@ -13,6 +14,8 @@ pub(super) struct OnlineTracker {
     tracker: Tracker,
     frames: EncodedFrames<Arc<ImageSensor>>,
     began: bool,
+    pixels: PixelScale,
+    image: Vec<f32>,
     /// Not numbers, which is an image that says nothing.
     blank: Vec<f32>,
 }
@@ -32,6 +35,8 @@ impl AnchoredEm {
             tracker,
             frames: EncodedFrames::new(Arc::new(sensor)),
             began: false,
+            pixels: self.normalisation.pixels.clone(),
+            image: Vec::new(),
             blank: vec![f32::NAN; self.normalisation.pixels.shape().iter().product()],
         }
     }
@@ -39,8 +44,9 @@ impl AnchoredEm {
 
 impl OnlineFilter for OnlineTracker {
     fn step(&mut self, seen: Observation) -> Estimate {
-        let Observation { image, action, .. } = seen;
-        self.frames.encode(image.unwrap_or(&self.blank));
+        let (Self { pixels, image, .. }, action) = (&mut *self, seen.action);
+        let saw = seen.image.is_some_and(|(images, t)| pixels.normalise_middle(images, t, image));
+        self.frames.encode(if saw { &self.image } else { &self.blank });
         let report = self.tracker.step(&mut self.frames, action.map(|action| action.map(|x| x as f32)));
         if !self.began {
             self.reserve();
@@ -49,7 +55,7 @@ impl OnlineFilter for OnlineTracker {
         Estimate {
             lost: Some(state.kidnapped),
             collapsed: report.collapsed,
-            saw: image.is_some(),
+            saw,
             moved: report.moved && action.is_some(),
             ..Estimate::of(&state.belief)
         }

@@ -167,6 +167,7 @@ where
         };
         Box::new(FusedOnlineFilter::new(
             nets,
+            &course.normalisation.pixels,
             &first,
             PATH.motion,
             course.normalisation.missing_motion(),

@@ -1,5 +1,6 @@
 //! The released filter on a robot, through the kernels.
 
+use crate::batch::PixelScale;
 use crate::online::{Estimate, Observation, OnlineFilter};
 use driftless_core::Belief;
 use driftless_kernels::online::Online;
@@ -10,6 +11,8 @@ use driftless_kernels::training::Networks;
 pub(super) struct FusedOnlineFilter {
     online: Online,
     began: bool,
+    pixels: PixelScale,
+    image: Vec<f32>,
     blank: Vec<f32>,
 }
 
@@ -17,6 +20,7 @@ impl FusedOnlineFilter {
     /// `missing` are standard deviations of position and heading where odometry is missing.
     pub(super) fn new(
         nets: Networks,
+        pixels: &PixelScale,
         first: &[[f32; 3]],
         motion: Motion,
         missing: [f32; 2],
@@ -24,18 +28,18 @@ impl FusedOnlineFilter {
     ) -> Self {
         let blank = vec![f32::NAN; nets.frame_encoder.pixels()];
         let online = Online::new((nets.frame_encoder, nets.poses), motion, missing, first, seed);
-        Self { online, began: false, blank }
+        Self { online, began: false, pixels: pixels.clone(), image: Vec::new(), blank }
     }
 }
 
 impl OnlineFilter for FusedOnlineFilter {
     fn step(&mut self, seen: Observation) -> Estimate {
-        let Observation { image, action, .. } = seen;
-        let mut collapsed = false;
-        let (mut saw, mut moved) = (image.is_some(), action.is_some());
+        let (Self { pixels, image, .. }, action) = (&mut *self, seen.action);
+        let mut saw = seen.image.is_some_and(|(images, t)| pixels.normalise_middle(images, t, image));
+        let (mut moved, mut collapsed) = (action.is_some(), false);
         if self.began {
             let action = action.map(|action| action.map(|x| x as f32));
-            let found = self.online.step(image.unwrap_or(&self.blank), action);
+            let found = self.online.step(if saw { &self.image } else { &self.blank }, action);
             (saw, moved, collapsed) = (found.saw, found.moved, found.collapsed);
         }
         self.began = true;
