@@ -2,9 +2,11 @@
 """`driftless track` against independent readers: TUM files through evo, MCAP through mcap-ros2-support, JSON lines and csv
 through Python itself; a stream against the log it was made of. Usage: check_track.py [DRIFTLESS]"""
 
+import atexit
 import csv
 import json
 import math
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,6 +19,7 @@ from mcap_ros2.decoder import DecoderFactory
 
 driftless = Path(sys.argv[1] if len(sys.argv) > 1 else "target/release/driftless").resolve()
 folder = Path(tempfile.mkdtemp(prefix="driftless-track-"))
+atexit.register(shutil.rmtree, folder)
 rng = np.random.default_rng(7)
 beams = np.deg2rad(np.arange(0, 360, 10))
 START = 1_700_000_000.25
