@@ -21,10 +21,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Place::Anywhere is right for a robot that was just switched on; it takes longer to be sure.
     let place = match episode.states.get(0) {
-        Some(state) => Place::About {
-            pose: std::array::from_fn(|k| f64::from(state[k])),
-            spread: [0.3, 0.3, 0.2],
-        },
+        Some(state) => {
+            Place::About { pose: std::array::from_fn(|k| f64::from(state[k])), spread: [0.3, 0.3, 0.2] }
+        }
         None => Place::Anywhere,
     };
     let mut tracker = Tracker::open(run, Start { place, ..Start::default() })?;

@@ -8,8 +8,8 @@ use crate::interrupt;
 use crate::output::{complain, grouped, print};
 use crate::progress::Progress;
 use crate::usage::misused;
-use anyhow::{Result, bail};
-use driftless::learn::{Experiment, HANDFUL, Purpose, Recordings, Trained};
+use anyhow::Result;
+use driftless::learn::{Experiment, HANDFUL, Purpose, Recordings, RobotSettings, RobotStart, Trained};
 use driftless::methods::build;
 use driftless::online::{Place, Start, Tracker, follow_whole};
 use driftless_world::Trajectory;
@@ -74,10 +74,11 @@ pub fn run(wanted: &args::Track, data: &Path, out: &Path) -> Result<()> {
     print(&format!("{table}{} steps of {} episodes in {names}\n", grouped(steps), episodes.len()))
 }
 
-/// Recordings as they are: without the noise that experiments add.
+/// Recordings as they are: without the noise that experiments add, and without what their robots are told.
 fn open(trained: &Trained, wanted: &args::Track, data: &Path) -> Result<Recordings> {
-    let experiment =
-        Experiment { odometry_noise: 0.0, pixel_noise: 0.0, ..trained.config.experiment.clone() };
+    let own = trained.config.experiment.clone();
+    let robot = RobotSettings { start: RobotStart::Global, ..own.robot.clone() };
+    let experiment = Experiment { odometry_noise: 0.0, pixel_noise: 0.0, robot, ..own };
     let steps = wanted.reading.steps_per_episode;
     let recordings = Recordings::open(data, steps, &experiment, wanted.seed, Purpose::Evaluation)?;
     let [height, width, _] = trained.config.data.image;
@@ -138,7 +139,7 @@ fn follow(
         return Ok(());
     }
     for Job { number, episode, start, first, tracker } in jobs {
-        let show = |t: usize, estimate: &_, belief: Option<&_>| {
+        let mut show = |t: usize, estimate: &_, belief: Option<&_>| {
             let row = estimated(number, t, time(&episode, t), estimate);
             writer.push(&row, belief)?;
             count(&row, &episode);
@@ -146,11 +147,10 @@ fn follow(
         };
         match tracker {
             Some(mut tracker) => tracker.replay(&episode, first, show)?,
-            None if first == 0 => follow_whole(trained, start, &episode, show)?,
-            None => bail!(
-                "episode {number}: its first pose is known at step {first}, and this method follows whole episodes; say \
-                 where it starts by --start"
-            ),
+            None => {
+                let rest = episode.clone().from_step(first);
+                follow_whole(trained, start, &rest, |t, estimate, belief| show(first + t, estimate, belief))?;
+            }
         }
     }
     Ok(())
