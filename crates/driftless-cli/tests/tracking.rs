@@ -60,7 +60,9 @@ fn write(path: &str, episodes: &[Trajectory]) {
     let angles = (0..BEAMS).map(|k| std::f64::consts::TAU * k as f64 / BEAMS as f64).collect();
     let mut file =
         LogWriter::create(path, Overwrite::Replace, Method::Stored, "").unwrap().with_beam_angles(angles);
-    episodes.iter().for_each(|episode| file.push(episode).unwrap());
+    for episode in episodes {
+        file.push(episode).unwrap();
+    }
     file.finish().unwrap();
 }
 
@@ -137,6 +139,10 @@ fn line(episode: &Trajectory, t: usize) -> Value {
     })
 }
 
+fn text(lines: &[Value]) -> String {
+    lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
+}
+
 fn poses(out: &str) -> Vec<[f64; 3]> {
     let pose = |line: &str| {
         let value: Value = serde_json::from_str(line).unwrap();
@@ -145,31 +151,22 @@ fn poses(out: &str) -> Vec<[f64; 3]> {
     out.lines().map(pose).collect()
 }
 
-/// Robots that may be anywhere are followed as an evaluation follows them, to the last bit, in every format; and the first
-/// line of a summary says how far off they are.
+/// Follows the unseen robots from anywhere, under one seed; standard output, and the file.
+fn tracked(folder: &Folder, (to, unseen): (&str, &str), name: &str, more: &[&str]) -> (String, String) {
+    let path = folder.path(name);
+    let usual =
+        ["track", to, "--data", unseen, "--out", &path, "--start", "global", "--particles", "50", "-s", "5"];
+    (run(0, &[&usual[..], more].concat()).0, path)
+}
+
+/// Robots that may be anywhere are followed as an evaluation follows them, to the last bit; and the first line of a summary
+/// says how far off they are.
 #[test]
 fn what_is_written_is_what_an_evaluation_says() {
-    let folder = Folder::new("track-formats");
+    let folder = Folder::new("track-table");
     let (to, unseen, followed) = trained(&folder);
     let expected = evaluated(&to, &unseen, &["robot.start=global"]);
-    let track = |name: &str, more: &[&str]| {
-        let path = folder.path(name);
-        let usual = [
-            "track",
-            &to,
-            "--data",
-            &unseen,
-            "--out",
-            &path,
-            "--start",
-            "global",
-            "--particles",
-            "50",
-            "-s",
-            "5",
-        ];
-        (run(0, &[&usual[..], more].concat()).0, path)
-    };
+    let track = |name: &str, more: &[&str]| tracked(&folder, (&to, &unseen), name, more);
     let (said, csv) = track("e.csv", &[]);
     assert!(said.starts_with("at 36 known poses") && said.contains("position error, m"), "{said}");
     let rows = table(&csv);
@@ -177,10 +174,8 @@ fn what_is_written_is_what_an_evaluation_says() {
     for (i, row) in rows.iter().enumerate() {
         let (episode, t) = (i / STEPS, i % STEPS);
         let Pose { x, y, heading } = expected[episode][t];
-        assert_eq!(
-            row[..6],
-            [episode as f64, t as f64, followed[episode].times.as_ref().unwrap()[t], x, y, heading]
-        );
+        let time = followed[episode].times.as_ref().unwrap()[t];
+        assert_eq!(row[..6], [episode as f64, t as f64, time, x, y, heading]);
         assert!(row[6] > 0.0 && row[12] > 0.0 && (0.0..=1.0).contains(&row[14]), "{row:?}");
         assert_eq!(row[15..], [0.0, f64::from(u8::from(t != 4)), f64::from(u8::from(t != 6))], "step {t}");
     }
@@ -188,21 +183,29 @@ fn what_is_written_is_what_an_evaluation_says() {
     assert_eq!(read(&csv), read(&again), "the same seed, the same bytes");
     let (_, one) = track("one.csv", &["--from", "1", "--episodes", "1"]);
     assert_eq!(table(&one), rows[STEPS..2 * STEPS], "an episode alone is the same");
-    let (_, lines) = track("e.jsonl", &[]);
-    let found = poses(&String::from_utf8(read(&lines)).unwrap());
+}
+
+/// All formats say the same.
+#[test]
+fn formats_agree() {
+    let folder = Folder::new("track-formats");
+    let (to, unseen, _) = trained(&folder);
+    let track = |name: &str, more: &[&str]| tracked(&folder, (&to, &unseen), name, more).1;
+    let rows = table(&track("e.csv", &[]));
+    let found = poses(&String::from_utf8(read(&track("e.jsonl", &[]))).unwrap());
     assert!(found.iter().zip(&rows).all(|(pose, row)| pose == &row[3..6]));
     track("e.tum", &[]);
     for episode in 0..3 {
         let text = String::from_utf8(read(&folder.path(&format!("e-{episode}.tum")))).unwrap();
+        assert_eq!(text.lines().count(), 1 + STEPS);
         for (line, row) in text.lines().skip(1).zip(&rows[episode * STEPS..]) {
             let cells: Vec<f64> = line.split(' ').map(|cell| cell.parse().unwrap()).collect();
             assert_eq!(cells[..3], row[2..5]);
             assert!((2.0 * cells[6].atan2(cells[7]) - row[5]).abs() < 1e-12);
         }
     }
-    let [(_, first), (_, second)] =
-        [track("e.mcap", &["--cloud", "20"]), track("again.mcap", &["--cloud", "20"])];
-    assert_eq!(read(&first), read(&second), "the same bytes");
+    let mcaps = ["e.mcap", "again.mcap"].map(|name| read(&track(name, &["--cloud", "20"])));
+    assert_eq!(mcaps[0], mcaps[1], "the same bytes");
 }
 
 /// A stream says what the log says: for one robot, for robots that drive at the same time, and for one that starts anew.
@@ -215,7 +218,6 @@ fn a_stream_is_the_log() {
     run(0, &[&["track", &to, "--data", &unseen, "--out", &csv, "--start", "global"], &usual[..]].concat());
     let expected: Vec<[f64; 3]> = table(&csv).iter().map(|row| [row[3], row[4], row[5]]).collect();
     let stream = [&["track", &to, "--stream"], &usual[..]].concat();
-    let text = |lines: &[Value]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     // One after the other: "pose": "global" begins anew, with the next random numbers.
     let mut lines = Vec::new();
     for episode in &followed {
@@ -245,11 +247,17 @@ fn a_stream_is_the_log() {
         assert_eq!(pose, &expected[i % 3 * STEPS + i / 3]);
     }
     assert!(out.starts_with("{\"robot\":\"robot 0\",\"episode\":0,\"step\":0,\"time\":0.0,"), "{out}");
-    // Told where it is, within a centimetre.
+}
+
+/// Told where it is, within a centimetre.
+#[test]
+fn a_line_starts_a_robot() {
+    let folder = Folder::new("track-pose");
+    let (to, _, followed) = trained(&folder);
     let mut first = line(&followed[0], 0);
     first["pose"] = numbers(followed[0].states.get(0).unwrap()).into();
     first["spread"] = json!([0.01, 0.01, 0.01]);
-    let found = poses(&streamed(0, &stream, text(&[first]).as_bytes()).0);
+    let found = poses(&streamed(0, &["track", &to, "--stream"], text(&[first]).as_bytes()).0);
     let truth = followed[0].states.get(0).unwrap();
     assert!((0..2).all(|k| (found[0][k] - f64::from(truth[k])).abs() < 0.05), "{found:?} {truth:?}");
 }

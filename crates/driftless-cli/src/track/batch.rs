@@ -145,12 +145,11 @@ fn follow(
             count(&row, &episode);
             interrupt::check()
         };
-        match tracker {
-            Some(mut tracker) => tracker.replay(&episode, first, show)?,
-            None => {
-                let rest = episode.clone().from_step(first);
-                follow_whole(trained, start, &rest, |t, estimate, belief| show(first + t, estimate, belief))?;
-            }
+        if let Some(mut tracker) = tracker {
+            tracker.replay(&episode, first, show)?;
+        } else {
+            let rest = episode.clone().from_step(first);
+            follow_whole(trained, start, &rest, |t, estimate, belief| show(first + t, estimate, belief))?;
         }
     }
     Ok(())

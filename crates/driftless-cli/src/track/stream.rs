@@ -159,16 +159,14 @@ impl Fleet {
         let image = line.image.as_ref().map(|(size, pixels)| Frame { size: *size, pixels });
         let (readings, odometry, time) = (line.readings.as_deref(), line.odometry, line.time);
         let step = Step { readings, image, odometry, time };
-        let begun = match (&line.start, self.robots.get_mut(&line.robot)) {
-            (None, Some(robot)) => return robot.go(step, &line).map(Some),
-            (told, before) => {
-                if before.is_none() && self.robots.len() >= MOST_ROBOTS {
-                    bail!("there are {MOST_ROBOTS} robots already");
-                }
-                told.clone()
-            }
-        };
-        let mut robot = self.begin(begun)?;
+        let robot = self.robots.get_mut(&line.robot);
+        if let (None, Some(robot)) = (&line.start, robot) {
+            return robot.go(step, &line).map(Some);
+        }
+        if self.robots.len() >= MOST_ROBOTS && !self.robots.contains_key(&line.robot) {
+            bail!("there are {MOST_ROBOTS} robots already");
+        }
+        let mut robot = self.begin(line.start.as_ref())?;
         // A line that is broken starts nothing.
         let text = robot.go(step, &line)?;
         self.tracks += 1;
@@ -176,11 +174,11 @@ impl Fleet {
         Ok(Some(text))
     }
 
-    fn begin(&self, told: Option<Told>) -> Result<Robot> {
+    fn begin(&self, told: Option<&Told>) -> Result<Robot> {
         let place = match told {
             None => self.place,
             Some(Told::Anywhere) => Place::Anywhere,
-            Some(Told::Pose(pose, spread)) => {
+            Some(&Told::Pose(pose, spread)) => {
                 Place::About { pose, spread: spread.unwrap_or_else(|| start::usual_spread(&self.trained)) }
             }
         };

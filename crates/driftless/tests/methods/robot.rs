@@ -195,6 +195,15 @@ fn never_nan() {
     }
 }
 
+fn place(episode: &Trajectory) -> Place {
+    match episode.start {
+        Some(Start::About { pose, spread }) => {
+            Place::About { pose: pose.map(f64::from), spread: spread.map(f64::from) }
+        }
+        _ => Place::Anywhere,
+    }
+}
+
 /// A robot online is followed as its recorded episode is, to the last bit: told where it starts or not, by the filter and by
 /// odometry alone, with readings that are gone in places.
 #[test]
@@ -212,12 +221,7 @@ fn online_as_recorded() {
         method.train(1, &lessons).unwrap();
         for &start in starts {
             let episode = told(all[4].clone(), start);
-            let place = match episode.start {
-                Some(Start::About { pose, spread }) => {
-                    Place::About { pose: pose.map(f64::from), spread: spread.map(f64::from) }
-                }
-                _ => Place::Anywhere,
-            };
+            let place = place(&episode);
             let track = &method
                 .track(&[all[0].clone(), episode.clone()].map(|e| told(e, start)), TRACKING)
                 .unwrap()[1];
@@ -229,9 +233,8 @@ fn online_as_recorded() {
                 let seen = Observation { readings: Some(rows.row(t)), action, ..Observation::default() };
                 let found = filter.step(seen);
                 assert_eq!(found.pose, track.estimate[t], "{id} {place:?} step {t}");
-                let is_filter = id != "odometry";
-                assert_eq!(found.saw, is_filter && !(4..7).contains(&t), "{id} {place:?} step {t}");
-                assert_eq!(found.lost.is_some(), is_filter && place == Place::Anywhere);
+                assert_eq!(found.saw, id != "odometry" && !(4..7).contains(&t), "{id} {place:?} step {t}");
+                assert_eq!(found.lost.is_some(), place == Place::Anywhere);
                 if let Some(sizes) = &track.effective_sample_size {
                     assert_eq!(found.effective_sample_size, sizes[t]);
                     assert_eq!(filter.belief().unwrap().particles.len(), found.particles);

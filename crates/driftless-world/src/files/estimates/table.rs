@@ -62,7 +62,9 @@ fn cells(row: &Estimated) -> Result<String> {
         Some(x) => _ = write!(line, ",{x}"),
         None => line.push(','),
     };
-    numbers.into_iter().for_each(|x| cell(&mut line, x));
+    for x in numbers {
+        cell(&mut line, x);
+    }
     _ = write!(line, ",{}", row.particles);
     cell(&mut line, row.kidnapped);
     let told = [row.collapsed, row.saw, row.moved].map(u8::from);

@@ -43,7 +43,7 @@ impl OnlineFilter for FusedOnlineFilter {
             (saw, moved, collapsed) = (found.saw, found.moved, found.collapsed);
         }
         self.began = true;
-        Estimate { saw, moved, collapsed, ..Estimate::of(self.online.belief()) }
+        Estimate { collapsed, saw, moved, ..Estimate::of(self.online.belief()) }
     }
 
     fn belief(&self) -> Option<&Belief> {
