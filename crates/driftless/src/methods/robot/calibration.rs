@@ -70,7 +70,7 @@ impl RobotEm {
         let following = Following { tuning, particles: PARTICLES, start: Start::About { pose, spread } };
         let mut follower = self.follower(Bound::new(models, nowhere), &following, draws);
         for t in first..walk.actions.len() {
-            follower.step(walk.readings.row(t), walk.actions[t]);
+            follower.step(|_| walk.readings.row(t), walk.actions[t]);
             if let Some(label) = walk.labels[t].filter(|_| t > first) {
                 let mut mixture = Mixture::scott(follower.belief(), &kernel);
                 let density = mixture.log_density(&label.map(f64::from));

@@ -67,7 +67,8 @@ impl RobotEm {
 impl OnlineFilter for RobotFilter {
     fn step(&mut self, seen: Observation) -> Estimate {
         let action = seen.action.map_or([f32::NAN; 3], |action| action.map(|x| x as f32));
-        let report = self.follower.step(seen.readings.unwrap_or(&self.blank), action);
+        let readings = seen.readings.unwrap_or(&self.blank);
+        let report = self.follower.step(|_| readings, action);
         self.began = true;
         let state = self.follower.state();
         Estimate {

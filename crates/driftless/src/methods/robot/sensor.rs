@@ -58,18 +58,18 @@ pub(super) fn model_of(settings: &SensorSettings) -> Box<dyn Model> {
 }
 
 /// Log-likelihoods of all sensors multiply; what is missing says nothing. `own` is memory.
-fn scores(
+fn scores<'r>(
     models: &[Box<dyn Model>],
-    reading: &[f32],
+    reading: impl Fn(usize) -> &'r [f32],
     poses: &Particles,
     log: &mut [f32],
     own: &mut Vec<f32>,
 ) -> Reading {
     let mut found = Reading::Missing;
     log.fill(0.0);
-    for model in models {
+    for (number, model) in models.iter().enumerate() {
         own.resize(log.len(), 0.0);
-        if model.score(reading, poses, own) == Reading::Present {
+        if model.score(reading(number), poses, own) == Reading::Present {
             found = Reading::Present;
             log.iter_mut().zip(&*own).for_each(|(log, own)| *log += own);
         }
@@ -86,7 +86,7 @@ pub(super) struct Seen<'a> {
 
 impl Evidence for Seen<'_> {
     fn scores(&mut self, t: usize, poses: &Particles, log: &mut [f32]) -> Reading {
-        let reading = scores(self.models, self.walk.readings.row(t), poses, log, &mut Vec::new());
+        let reading = scores(self.models, |_| self.walk.readings.row(t), poses, log, &mut Vec::new());
         for score in log {
             *score *= self.tempering;
         }
@@ -150,7 +150,8 @@ impl Anywhere {
 pub(super) struct Bound<M, A> {
     models: M,
     anywhere: A,
-    reading: Vec<f32>,
+    /// What each sensor scores by.
+    readings: Vec<Vec<f32>>,
     /// Whether it is the first reading, which chooses among many poses; others choose among fewer.
     is_first: bool,
     /// Whether `scores` are those of this reading, and whether it says anything.
@@ -169,11 +170,11 @@ where
 {
     /// No reading yet.
     pub(super) fn new(models: M, anywhere: A) -> Self {
-        let (reading, scores, weights, chosen, noise, own) = Default::default();
+        let (scores, weights, chosen, noise, own) = Default::default();
         Self {
+            readings: vec![Vec::new(); models.len()],
             models,
             anywhere,
-            reading,
             is_first: true,
             looked_up: None,
             scores,
@@ -184,20 +185,22 @@ where
         }
     }
 
-    /// The reading of the next step.
-    pub(super) fn bind(&mut self, reading: &[f32], is_first: bool) {
-        self.reading.clear();
-        self.reading.extend_from_slice(reading);
+    /// The reading of the next step: what each sensor, by its number, scores by.
+    pub(super) fn bind<'r>(&mut self, reading: impl Fn(usize) -> &'r [f32], is_first: bool) {
+        for (number, own) in self.readings.iter_mut().enumerate() {
+            own.clear();
+            own.extend_from_slice(reading(number));
+        }
         (self.is_first, self.looked_up) = (is_first, None);
     }
 
     /// Scores of poses all over the space; says whether the reading tells anything.
     pub(super) fn look_up(&mut self) -> Reading {
-        let Self { models, anywhere, reading, scores: found, own, .. } = self;
+        let Self { models, anywhere, readings, scores: found, own, .. } = self;
         let poses = anywhere.poses(self.is_first);
         *self.looked_up.get_or_insert_with(|| {
             found.resize(poses.len(), 0.0);
-            scores(models, reading, poses, found, own)
+            scores(models, |number| &readings[number], poses, found, own)
         })
     }
 }
@@ -209,7 +212,8 @@ where
 {
     /// Zero where no robot was ever near.
     fn log_likelihoods(&mut self, particles: &Particles, log: &mut [f32]) -> Reading {
-        scores(&self.models, &self.reading, particles, log, &mut self.own)
+        let Self { models, readings, own, .. } = self;
+        scores(models, |number| &readings[number], particles, log, own)
     }
 
     fn proposal(&mut self) -> Option<&mut dyn Proposal> {

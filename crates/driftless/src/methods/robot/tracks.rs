@@ -99,7 +99,7 @@ impl RobotEm {
         let draws = Stream::new(how.seed, number as u64);
         let mut follower = self.follower(Bound::new(&self.models[..], anywhere), &following, draws);
         for (t, action) in walk.actions.iter().enumerate() {
-            let report = follower.step(walk.readings.row(t), *action);
+            let report = follower.step(|_| walk.readings.row(t), *action);
             recorder.step(follower.belief(), report.log_evidence);
         }
         Ok(recorder.track())
@@ -123,9 +123,9 @@ where
     M: Deref<Target = [Box<dyn Model>]>,
     A: Deref<Target = Anywhere>,
 {
-    /// One step: the motion into it, as odometry says it, and what the sensors say. NaN is missing. The first action is not
-    /// looked at: there is nothing to be moved yet.
-    pub(super) fn step(&mut self, reading: &[f32], action: [f32; 3]) -> StepReport {
+    /// One step: what each sensor, by its number, scores by, and the motion into it, as odometry says it. NaN is missing.
+    /// The first action is not looked at: there is nothing to be moved yet.
+    pub(super) fn step<'r>(&mut self, reading: impl Fn(usize) -> &'r [f32], action: [f32; 3]) -> StepReport {
         let is_first = !std::mem::replace(&mut self.began, true);
         self.sensor.bind(reading, is_first);
         let Self { filter, odometry, sensor, draws, state, workspace, .. } = self;
