@@ -63,7 +63,9 @@ fn steps_allocate_the_ends_of_beams() {
         action: Some([0.0, 0.0, 0.1]),
         ..Observation::default()
     };
-    (0..20).for_each(|t| drop(filter.step(seen(t))));
+    for t in 0..20 {
+        filter.step(seen(t));
+    }
     let before = COUNT.load(Ordering::Relaxed);
     for t in (0..20).cycle().take(200) {
         filter.step(seen(t));
