@@ -5,12 +5,14 @@ mod import;
 mod learning;
 mod reproducing;
 mod simulate;
+mod track;
 
 pub use bench::{Bench, BenchWorld};
 pub use import::{Import, ImportFrom, PfnetCheckpoint};
 pub use learning::{Evaluate, Report, Train};
 pub use reproducing::{Demo, Paper, Reproduce};
 pub use simulate::{Format, HouseSplit, Simulate, Size, Steering};
+pub use track::Track;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -22,8 +24,8 @@ use std::path::PathBuf;
     version,
     max_term_width = 100,
     after_help = "\
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 `inspect` found problems, 4 `train` diverged,
-130 interrupted (a training can go on with `train --resume`).
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 `inspect` or `track --stream` found problems,
+4 `train` diverged, 130 interrupted (a training can go on with `train --resume`).
 
 Start with: driftless demo"
 )]
@@ -54,6 +56,8 @@ pub enum Verb {
     Train(Train),
     /// Evaluate a trained method on other recordings
     Evaluate(Evaluate),
+    /// Say where robots are: step by step from a log, or as it happens from standard input
+    Track(Track),
     /// Compare runs on one web page
     Report(Report),
     /// Run a whole experiment of the paper: all methods, label shares, seeds and mazes

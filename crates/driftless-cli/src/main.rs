@@ -15,6 +15,7 @@ mod report;
 mod reproduce;
 mod show;
 mod simulate;
+mod track;
 mod train;
 mod usage;
 
@@ -49,6 +50,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Verb::Import(wanted) => import::run(wanted)?,
         Verb::Train(wanted) => return train::run(wanted),
         Verb::Evaluate(wanted) => evaluate::run(wanted)?,
+        Verb::Track(wanted) => return track::run(wanted),
         Verb::Report(wanted) => report::run(wanted)?,
         Verb::Reproduce(wanted) => reproduce::run(wanted)?,
         Verb::Demo(wanted) => demo::run(wanted)?,

@@ -2,7 +2,7 @@
 
 mod terminal;
 
-use driftless::online::{Start, Tracker};
+use driftless::online::{Frame, Start, Step, Tracker};
 use driftless_world::Dataset;
 use driftless_world::files::dpf::{DpfFile, DpfOptions};
 use terminal::{Folder, SMALL, run};
@@ -27,6 +27,11 @@ fn recording(path: &str) -> (Vec<Vec<u8>>, Vec<[f64; 3]>) {
     ((1..images.len()).map(frame).collect(), (0..episode.actions.len()).map(action).collect())
 }
 
+fn seen(pixels: Option<&[u8]>, odometry: Option<[f64; 3]>) -> Step<'_> {
+    let image = pixels.map(|pixels| Frame { size: [16, 16, 3], pixels });
+    Step { image, odometry, ..Step::default() }
+}
+
 #[test]
 fn a_run_is_put_to_use() {
     let folder = Folder::new("underway");
@@ -35,11 +40,13 @@ fn a_run_is_put_to_use() {
     for experiment in ["maze-driftless", "maze-sdpf-released"] {
         let trained = train(&folder, &data, experiment);
         let track = |seed: u64| {
-            let mut tracker = Tracker::open(&trained, Start { particles: Some(40), seed }).unwrap();
+            let mut tracker =
+                Tracker::open(&trained, Start { particles: Some(40), seed, ..Start::default() }).unwrap();
             let [height, width] = tracker.image_size();
             assert_eq!(frames[0].len(), 3 * height * width);
-            let step =
-                |(frame, action): (&Vec<u8>, &[f64; 3])| tracker.step(Some(frame), Some(*action)).unwrap();
+            let step = |(frame, action): (&Vec<u8>, &[f64; 3])| {
+                tracker.step(seen(Some(frame), Some(*action))).unwrap()
+            };
             frames.iter().zip(&actions).map(step).collect::<Vec<_>>()
         };
         let found = track(1);
@@ -49,14 +56,14 @@ fn a_run_is_put_to_use() {
         assert_eq!(found, track(1), "{experiment}: the same seed, the same track");
         assert_ne!(found, track(2), "{experiment}: another seed, another track");
         let mut tracker = Tracker::open(&trained, Start::default()).unwrap();
-        let error = tracker.step(Some(&[0; 10]), None).unwrap_err().to_string();
+        let error = tracker.step(seen(Some(&[0; 10]), None)).unwrap_err().to_string();
         assert!(error.contains("has 10 bytes"), "{error}");
-        let nowhere = tracker.step(None, Some([f64::NAN, 0.0, 0.0])).unwrap();
+        let nowhere = tracker.step(seen(None, Some([f64::NAN, 0.0, 0.0]))).unwrap();
         assert!(!nowhere.saw && !nowhere.moved && nowhere.pose.x.is_finite());
     }
-    let none = Tracker::open(folder.path("maze-driftless"), Start { particles: Some(0), seed: 1 });
+    let none = Tracker::open(folder.path("maze-driftless"), Start { particles: Some(0), ..Start::default() });
     assert!(none.map(|_| ()).unwrap_err().to_string().contains("particles"));
     let lstm = train(&folder, &data, "maze-lstm");
     let error = Tracker::open(lstm, Start::default()).map(|_| ()).unwrap_err().to_string();
-    assert!(error.contains("cannot track one image at a time"), "{error}");
+    assert!(error.contains("cannot track step by step"), "{error}");
 }

@@ -146,14 +146,7 @@ impl Filter {
         let Workspace { log_likelihoods, tempered, .. } = workspace;
         log_likelihoods.resize(belief.particles.len(), 0.0);
         let reading = sensor.log_likelihoods(&belief.particles, log_likelihoods);
-        let mut report = StepReport {
-            log_evidence: 0.0,
-            reading,
-            collapsed: false,
-            moved: true,
-            resampled: false,
-            injected: 0,
-        };
+        let mut report = StepReport::of(0.0, reading);
         if reading == Reading::Missing {
             if let Some(recovery) = &self.recovery {
                 *kidnapped = recovery.unseen(*kidnapped);
@@ -195,6 +188,13 @@ impl Filter {
         belief.weights.make_room_for(count, if report.collapsed { 1.0 } else { share });
         *kidnapped = if report.collapsed { 0.0 } else { *kidnapped - share };
         count
+    }
+}
+
+impl StepReport {
+    /// A step in which nothing but this happened, such as a [`Filter::global_start`].
+    pub fn of(log_evidence: f64, reading: Reading) -> Self {
+        Self { log_evidence, reading, collapsed: false, moved: true, resampled: false, injected: 0 }
     }
 }
 

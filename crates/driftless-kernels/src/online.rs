@@ -36,6 +36,8 @@ pub struct Estimate {
     pub moved: bool,
     /// Whether the image was finite, and particles were weighted by it.
     pub saw: bool,
+    /// Whether no particle could explain the image.
+    pub collapsed: bool,
 }
 
 /// A filter on its way.
@@ -184,8 +186,8 @@ impl Online {
         let mut covariance = [0.0; 9];
         belief.covariance_around(&pose, &mut covariance);
         let effective_sample_size = belief.weights.effective_sample_size();
-        let saw = report.reading == Reading::Present;
-        Estimate { pose, covariance, effective_sample_size, moved: report.moved, saw }
+        let (moved, saw) = (report.moved, report.reading == Reading::Present);
+        Estimate { pose, covariance, effective_sample_size, moved, saw, collapsed: report.collapsed }
     }
 
     /// What is believed now.

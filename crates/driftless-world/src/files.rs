@@ -14,6 +14,7 @@ pub mod atomic;
 pub mod base64;
 pub mod csv;
 pub mod dpf;
+pub mod estimates;
 pub mod example;
 mod fingerprint;
 pub mod kind;

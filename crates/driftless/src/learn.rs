@@ -31,7 +31,7 @@ pub use session::{
 };
 
 use crate::error::Result;
-use crate::online::OnlineFilter;
+use crate::online::{OnlineFilter, Start};
 use crate::parameters::Named;
 use driftless_world::evaluation::Track;
 use driftless_world::trajectory::Trajectory;
@@ -87,9 +87,10 @@ pub trait Method: Send {
     /// Tracks whole episodes from their observations and actions alone, and puts the truth beside it.
     fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>>;
 
-    /// A filter for a robot online, with what was learned; nothing if the method has none.
-    fn online_filter(&self, _particles: usize, _seed: u64) -> Option<Box<dyn OnlineFilter>> {
-        None
+    /// A filter for a robot online, with what was learned and so many particles; nothing if the method has none. Fails if
+    /// it cannot start there.
+    fn online_filter(&self, _particles: usize, _start: &Start) -> Result<Option<Box<dyn OnlineFilter>>> {
+        Ok(None)
     }
 
     /// Parameters, by name: what is deployed.

@@ -15,6 +15,7 @@ mod house;
 mod jonschkowski;
 mod learner;
 pub mod lstm;
+mod prior;
 mod range_scan;
 mod recorder;
 mod registry;

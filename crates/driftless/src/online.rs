@@ -1,58 +1,125 @@
-//! A trained filter on a robot online: a camera image and odometry in, a pose with its covariance out.
+//! A trained filter on a robot online: what its sensors and its odometry say goes in, a pose with its covariance comes
+//! out.
 //!
 //! ```no_run
-//! use driftless::online::{Start, Tracker};
+//! use driftless::online::{Place, Start, Step, Tracker};
 //!
-//! # fn camera() -> Vec<u8> { vec![] }
-//! let mut tracker = Tracker::open("runs/sdpf", Start::default())?;
+//! # fn scan() -> Vec<f32> { vec![] }
+//! // A robot that was trained from a log of scans, and stands about here. Place::Anywhere finds it.
+//! let place = Place::About { pose: [1.5, 2.0, 0.0], spread: [0.3, 0.3, 0.2] };
+//! let mut tracker = Tracker::open("runs/mine", Start { place, ..Start::default() })?;
 //! loop {
-//!     // RGB of the size that was recorded for training; x ahead, y aside and turn since the last image.
-//!     let (frame, odometry) = (camera(), [12.5, 0.0, 0.1]);
-//!     let estimate = tracker.step(Some(&frame), Some(odometry))?;
-//!     println!("{:?} ± {:.1}", estimate.pose, estimate.covariance[0][0].sqrt());
+//!     // As the log had it; a reading that is missing is NaN, or the whole of it None. Forward, left and turn since then.
+//!     let (readings, odometry) = (scan(), [0.2, 0.0, 0.1]);
+//!     let step = Step { readings: Some(&readings), odometry: Some(odometry), ..Step::default() };
+//!     let estimate = tracker.step(step)?;
+//!     println!("{:?} ± {:.2}", estimate.pose, estimate.covariance[0][0].sqrt());
 //! #   break;
 //! }
 //! # Ok::<(), driftless::Error>(())
 //! ```
 //!
-//! A step allocates nothing once the first is made, and works on plain numbers: no tensors are on its path.
+//! In mazes a step has an `image`, of which the middle is looked at, and allocates nothing once the first is made. No tensors are on its path.
 
 mod estimate;
+mod replay;
 
 pub use estimate::Estimate;
+pub use replay::follow_whole;
 
-use crate::batch::PixelScale;
 use crate::error::{Error, Result};
-use crate::learn::Trained;
+use crate::learn::{MotionKind, Trained, WorldKind};
 use crate::methods::build;
+use driftless_core::Belief;
+use driftless_world::trajectory::{Images, Pixels};
 use std::path::Path;
 
-/// A filter that was told everything but images and actions.
+/// What a filter is given at a step. What is missing says nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Observation<'a> {
+    /// Numbers of the sensors, as recordings have them; NaN is a missing one.
+    pub readings: Option<&'a [f32]>,
+    /// Images as recorded, and which of them is seen now.
+    pub image: Option<(&'a Images, usize)>,
+    /// The motion since the step before. The first is not looked at: there is nothing to be moved yet.
+    pub action: Option<[f64; 3]>,
+}
+
+/// A filter that is told nothing but observations.
 pub trait OnlineFilter: Send {
-    /// Moves by an action, looks at a normalised image, channels first, and says where the robot is. What is missing
-    /// says nothing. The first action is not looked at: there is nothing to be moved yet.
-    fn step(&mut self, image: Option<&[f32]>, action: Option<[f64; 3]>) -> Estimate;
+    /// Moves by an action, looks at what is there, and says where the robot is.
+    fn step(&mut self, seen: Observation) -> Estimate;
+
+    /// The particles after the last step, if it has any.
+    fn belief(&self) -> Option<&Belief> {
+        None
+    }
 }
 
 /// No robot moves or turns so far in a step.
 const FAR: f64 = 1e6;
 
+/// What is known of where a robot starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Place {
+    /// Nothing: it may be anywhere that was seen in training.
+    #[default]
+    Anywhere,
+    /// It is about here: a normal distribution.
+    About {
+        /// x, y and heading.
+        pose: [f64; 3],
+        /// Standard deviations of them.
+        spread: [f64; 3],
+    },
+}
+
 /// How a track begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Start {
     /// Particles once the robot is found; as in training unless said otherwise.
     pub particles: Option<usize>,
     /// Names all random numbers.
     pub seed: u64,
+    /// Robots and episodes of one seed have numbers of their own.
+    pub episode: u64,
+    /// Where the robot is.
+    pub place: Place,
+}
+
+/// What a robot has at a step: any of it may be missing, and says nothing then.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Step<'a> {
+    /// Numbers of the sensors, in the order of the training log's columns; what is not finite is missing.
+    pub readings: Option<&'a [f32]>,
+    /// An image of the size that was recorded for training.
+    pub image: Option<Frame<'a>>,
+    /// Odometry since the step before, as in the training log: x ahead, y to the left and turn in radians. Of a run whose
+    /// motion is of the kind velocity, these a second.
+    pub odometry: Option<[f64; 3]>,
+    /// Seconds on any clock, for velocities.
+    pub time: Option<f64>,
+}
+
+/// A camera's image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// Height, width and channels.
+    pub size: [usize; 3],
+    /// Row by row, channels last.
+    pub pixels: &'a [u8],
 }
 
 /// A run's best weights, put to use on a robot.
 pub struct Tracker {
     filter: Box<dyn OnlineFilter>,
-    pixels: PixelScale,
-    /// Height and width of recorded images.
+    world: WorldKind,
+    motion: MotionKind,
+    /// Height and width of recorded images; of other robots' logs 1 and the numbers of an observation.
     size: [usize; 2],
-    image: Vec<f32>,
+    readings: Vec<f32>,
+    image: Images,
+    time: Option<f64>,
 }
 
 impl Tracker {
@@ -61,45 +128,139 @@ impl Tracker {
     /// # Errors
     /// If there are no weights, or the method has no online filter.
     pub fn open(run: impl AsRef<Path>, start: Start) -> Result<Self> {
-        let trained = Trained::open(run, &build)?;
-        let particles = start.particles.unwrap_or(trained.config.experiment.particles);
+        Self::new(&Trained::open(run, &build)?, start)
+    }
+
+    /// For one more robot, or for another start of the same one.
+    ///
+    /// # Errors
+    /// If the method has no online filter, or cannot start there.
+    pub fn new(trained: &Trained, start: Start) -> Result<Self> {
+        Self::of(trained, start)?.ok_or_else(|| {
+            let name = trained.config.experiment.method.id;
+            Error::setting("method", format!("{name:?} with these settings cannot track step by step yet"))
+        })
+    }
+
+    /// The same; nothing if the method has no online filter.
+    ///
+    /// # Errors
+    /// If it cannot start there.
+    pub fn of(trained: &Trained, start: Start) -> Result<Option<Self>> {
+        let experiment = &trained.config.experiment;
+        let particles = start.particles.unwrap_or(experiment.particles);
         if particles == 0 {
             return Err(Error::setting("particles", "must be at least 1"));
         }
-        let filter = trained.method.online_filter(particles, start.seed).ok_or_else(|| {
-            let name = trained.config.experiment.method.id;
-            Error::setting(
-                "method",
-                format!("{name:?} with these settings cannot track one image at a time yet"),
-            )
-        })?;
-        let [height, width, _] = trained.config.data.image;
-        if !trained.normalisation.pixels.fits_into([height, width]) {
+        start.place.check()?;
+        let Some(filter) = trained.method.online_filter(particles, &start)? else { return Ok(None) };
+        let ([height, width, _], pixels) = (trained.config.data.image, &trained.normalisation.pixels);
+        if experiment.world == WorldKind::Maze && !pixels.fits_into([height, width]) {
             return Err(Error::setting("image", "of the run does not fit its pixel normalisation"));
         }
-        Ok(Self { filter, pixels: trained.normalisation.pixels, size: [height, width], image: Vec::new() })
+        Ok(Some(Self {
+            filter,
+            world: experiment.world,
+            motion: experiment.motion.kind,
+            size: [height, width],
+            readings: Vec::new(),
+            image: Images { height: 0, width: 0, channels: 0, pixels: Pixels::Bytes(Vec::new()) },
+            time: None,
+        }))
     }
 
-    /// Height and width of the images that it wants.
+    /// Height and width of the images that it wants, in mazes.
     pub fn image_size(&self) -> [usize; 2] {
         self.size
     }
 
-    /// One step: RGB bytes row by row, of which the middle is looked at, and odometry since the image before. A missing
-    /// image or action, or an action that is not finite or beyond all sense, says nothing, and the estimate tells of it.
+    /// How many numbers it wants of the sensors: 0 in mazes.
+    pub fn readings(&self) -> usize {
+        if self.world == WorldKind::Robot { self.size[1] } else { 0 }
+    }
+
+    /// One step. In mazes the middle of the image is looked at. What is missing, or an action that is not finite or beyond
+    /// all sense, says nothing, and the estimate tells of it.
     ///
     /// # Errors
-    /// If the image has another size.
-    pub fn step(&mut self, frame: Option<&[u8]>, odometry: Option<[f64; 3]>) -> Result<Estimate> {
-        if let Some(frame) = frame {
-            let [height, width] = self.size;
-            if frame.len() != 3 * height * width {
-                let problem = format!("has {} bytes, {height} x {width} x 3 are wanted", frame.len());
-                return Err(Error::File(driftless_world::Error::new(problem).in_record("image".to_owned())));
+    /// If the image or the readings have another size, or the robot of the run had none.
+    pub fn step(&mut self, step: Step) -> Result<Estimate> {
+        let wrong =
+            |what: &str, problem: String| Error::File(driftless_world::Error::new(problem).in_record(what));
+        if let Some(readings) = step.readings {
+            let wanted = self.readings();
+            if readings.len() != wanted {
+                let found = readings.len();
+                return Err(wrong("readings", format!("has {found} numbers, {wanted} are wanted")));
             }
-            self.pixels.normalise_middle(frame, self.size, &mut self.image);
+            self.readings.clear();
+            self.readings.extend(readings.iter().map(|x| if x.is_finite() { *x } else { f32::NAN }));
         }
-        let odometry = odometry.filter(|action| action.iter().all(|x| x.abs() < FAR));
-        Ok(self.filter.step(frame.map(|_| &self.image[..]), odometry))
+        if let Some(frame) = step.image {
+            self.see(frame).map_err(|problem| wrong("image", problem))?;
+        }
+        let action = self.action(&step);
+        let readings = step.readings.map(|_| &self.readings[..]);
+        let image = step.image.map(|_| (&self.image, 0));
+        Ok(self.filter.step(Observation { readings, image, action }))
+    }
+
+    /// Takes an image over, in memory that is used again.
+    fn see(
+        &mut self,
+        Frame { size: [height, width, channels], pixels }: Frame,
+    ) -> std::result::Result<(), String> {
+        let [wanted_height, wanted_width] = self.size;
+        let fits = [height, width] == self.size && channels >= 3;
+        if self.world == WorldKind::Maze && !fits {
+            return Err(format!(
+                "has {height} x {width} pixels of {channels} channels, {wanted_height} x {wanted_width} x 3 are wanted"
+            ));
+        }
+        if height.checked_mul(width).and_then(|n| n.checked_mul(channels)) != Some(pixels.len()) {
+            return Err(format!("has {} bytes, which are not {height} x {width} x {channels}", pixels.len()));
+        }
+        (self.image.height, self.image.width, self.image.channels) = (height, width, channels);
+        if let Pixels::Bytes(bytes) = &mut self.image.pixels {
+            bytes.clear();
+            bytes.extend_from_slice(pixels);
+        }
+        Ok(())
+    }
+
+    /// The motion since the step before, if it is known.
+    fn action(&mut self, step: &Step) -> Option<[f64; 3]> {
+        let before = self.time;
+        self.time = step.time.or(before);
+        match self.motion {
+            MotionKind::Odometry => sensible(step.odometry),
+            MotionKind::None => None,
+            MotionKind::Velocity => {
+                // In 32 bits, as recordings are read.
+                let seconds = Some(step.time? - before?).filter(|seconds| *seconds >= 0.0)? as f32;
+                sensible(step.odometry.map(|speed| speed.map(|x| f64::from(x as f32 * seconds))))
+            }
+        }
+    }
+
+    /// The particles after the last step, if the method has any.
+    pub fn belief(&self) -> Option<&Belief> {
+        self.filter.belief()
+    }
+}
+
+/// An action that a robot can have made.
+fn sensible(odometry: Option<[f64; 3]>) -> Option<[f64; 3]> {
+    odometry.filter(|action| action.iter().all(|x| x.abs() < FAR))
+}
+
+impl Place {
+    /// Fails if it is not a place.
+    fn check(&self) -> Result<()> {
+        let Self::About { pose, spread } = self else { return Ok(()) };
+        if !pose.iter().all(|x| x.abs() < 1e30) || !spread.iter().all(|x| (0.0..1e30).contains(x)) {
+            return Err(Error::setting("start", "must be finite, and its spread 0 or more"));
+        }
+        Ok(())
     }
 }

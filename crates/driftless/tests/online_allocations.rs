@@ -4,9 +4,11 @@
 
 use driftless::learn::{Experiment, Method, Normalisation, TrainingSet};
 use driftless::methods::{AnchoredEm, Supervision};
+use driftless::online::{Observation, Start};
 use driftless_world::labels::LabelBudget;
 use driftless_world::maze::{Layout, MazeWorld};
 use driftless_world::random::Random;
+use driftless_world::trajectory::{Images, Pixels};
 use std::alloc::{GlobalAlloc, Layout as Memory, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -42,14 +44,19 @@ fn steps_allocate_nothing() {
     let lessons = TrainingSet::new(Box::new(episodes.collect::<Vec<_>>()), 0..2, budget).unwrap();
     let normalisation = Normalisation::measure(&lessons).unwrap();
     let method = AnchoredEm::new(&Experiment::default(), &normalisation, Supervision::BetweenLabels).unwrap();
-    let mut filter = method.online_filter(100, 3).expect("this method has a filter");
-    let size: usize = normalisation.pixels.shape().iter().product();
-    let images: Vec<f32> = (0..20 * size).map(|_| random.normal() as f32).collect();
-    filter.step(Some(&images[..size]), None);
+    let mut filter = method
+        .online_filter(100, &Start { seed: 3, ..Start::default() })
+        .unwrap()
+        .expect("this method has a filter");
+    let [channels, height, width] = normalisation.pixels.shape();
+    let pixels = (0..20 * channels * height * width).map(|_| 128.0 + 60.0 * random.normal() as f32);
+    let images = Images { height, width, channels, pixels: Pixels::Floats(pixels.collect()) };
+    let seen = |t, action| Observation { image: Some((&images, t)), action, ..Observation::default() };
+    filter.step(seen(0, None));
     let mut sizes = Vec::with_capacity(400);
     let before = COUNT.load(Ordering::Relaxed);
-    for image in images.chunks_exact(size).cycle().take(400) {
-        sizes.push(filter.step(Some(image), Some([10.0, 0.0, 0.2])).particles);
+    for t in (0..20).cycle().take(400) {
+        sizes.push(filter.step(seen(t, Some([10.0, 0.0, 0.2]))).particles);
     }
     assert_eq!(COUNT.load(Ordering::Relaxed) - before, 0);
     sizes.dedup();

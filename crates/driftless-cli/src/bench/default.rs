@@ -5,6 +5,7 @@ use crate::output::{aligned, print};
 use anyhow::{Context, Result};
 use driftless::learn::{Detail, Experiment, Method, Normalisation, Tracking, TrainingSet};
 use driftless::methods::build;
+use driftless::online::{Observation, Start};
 use driftless_kernels::Cpu;
 use driftless_world::labels::LabelBudget;
 use driftless_world::maze::{Layout, MazeWorld};
@@ -103,7 +104,7 @@ fn maze(name: &'static str, rounds: usize) -> Result<Maze> {
         );
         result?;
     }
-    let [global_start, searching, tracking] = online(method.as_ref(), &statistics, &followed, &experiment)?;
+    let [global_start, searching, tracking] = online(method.as_ref(), &followed, &experiment)?;
     Ok(Maze {
         name,
         seconds_an_epoch: Spread::of(times),
@@ -129,23 +130,18 @@ fn evaluation(method: &mut dyn Method, followed: &[Trajectory], experiment: &Exp
     Ok(1e3 * time / (followed.len() * SIZES[1]) as f64)
 }
 
-fn online(
-    method: &dyn Method,
-    statistics: &Normalisation,
-    followed: &[Trajectory],
-    experiment: &Experiment,
-) -> Result<[Times; 3]> {
+fn online(method: &dyn Method, followed: &[Trajectory], experiment: &Experiment) -> Result<[Times; 3]> {
     let mut times: [Vec<f64>; 3] = Default::default();
     for (number, episode) in followed.iter().enumerate() {
-        let mut filter = method.online_filter(experiment.particles, number as u64).context("it can track")?;
+        let start = Start { seed: number as u64, ..Start::default() };
+        let mut filter = method.online_filter(experiment.particles, &start)?.context("it can track")?;
         let Observations::Images(images) = &episode.observations else { continue };
-        let mut all = Vec::new();
-        statistics.pixels.normalise(images, &mut all).map_err(anyhow::Error::msg)?;
-        let size = all.len() / episode.len();
-        for (t, image) in all.chunks_exact(size).enumerate() {
+        for t in 0..episode.len() {
             let action = std::array::from_fn(|k| f64::from(episode.actions.row(t)[k]));
             let mut particles = 0;
-            let time = 1e6 * seconds(|| particles = filter.step(Some(image), Some(action)).particles);
+            let seen =
+                Observation { image: Some((images, t)), action: Some(action), ..Observation::default() };
+            let time = 1e6 * seconds(|| particles = filter.step(seen).particles);
             let kind = if t == 0 { 0 } else { 1 + usize::from(particles <= experiment.particles) };
             times[kind].push(time);
         }

@@ -3,6 +3,7 @@
 #[path = "../bundle_bytes/mod.rs"]
 mod bundle_bytes;
 mod dpf;
+mod estimates;
 mod evaluation;
 mod example;
 mod house;

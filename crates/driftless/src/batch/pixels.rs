@@ -73,19 +73,35 @@ impl PixelScale {
 
     /// Adds the normalised images to `values`, each channels first.
     pub fn normalise(&self, images: &Images, values: &mut Vec<f32>) -> std::result::Result<(), String> {
-        let [channels, height, width] = self.shape();
         check(images, self.shape())?;
-        let stride = images.stride();
-        for image in 0..images.len() {
-            for channel in 0..channels {
-                let pixel = |k: usize| {
-                    let i = k * channels + channel;
-                    (images.pixels.get(image * stride + i) - self.mean[i]) / self.std[channel]
-                };
-                values.extend((0..height * width).map(pixel));
+        (0..images.len()).for_each(|image| self.add_middle(images, image, values));
+        Ok(())
+    }
+
+    /// The middle of one of some images, which may be larger or have more channels, normalised and channels first, in place
+    /// of what was there. False, and nothing, if it is smaller.
+    pub fn normalise_middle(&self, images: &Images, image: usize, values: &mut Vec<f32>) -> bool {
+        let [channels, height, width] = self.shape();
+        let fits = images.channels >= channels && images.height >= height && images.width >= width;
+        values.clear();
+        if fits && image < images.len() {
+            self.add_middle(images, image, values);
+        }
+        !values.is_empty()
+    }
+
+    fn add_middle(&self, images: &Images, image: usize, values: &mut Vec<f32>) {
+        let [channels, height, width] = self.shape();
+        let first = image * images.stride();
+        let (top, left) = ((images.height - height) / 2, (images.width - width) / 2);
+        for channel in 0..channels {
+            for place in 0..height * width {
+                let (row, column) = (top + place / width, left + place % width);
+                let pixel =
+                    images.pixels.get(first + (row * images.width + column) * images.channels + channel);
+                values.push((pixel - self.mean[place * channels + channel]) / self.std[channel]);
             }
         }
-        Ok(())
     }
 }
 
@@ -95,23 +111,6 @@ impl PixelScale {
         let [channels, inner_height, inner_width] = self.shape();
         let complete = self.mean.len() == channels * inner_height * inner_width;
         complete && channels == 3 && inner_height <= height && inner_width <= width
-    }
-
-    /// The middle of an RGB image of this height and width, normalised and channels first, in place of what was there.
-    ///
-    /// # Panics
-    /// If the image is smaller than what networks see.
-    pub(crate) fn normalise_middle(&self, frame: &[u8], [height, width]: [usize; 2], values: &mut Vec<f32>) {
-        let [channels, inner_height, inner_width] = self.shape();
-        let (top, left) = ((height - inner_height) / 2, (width - inner_width) / 2);
-        values.clear();
-        for channel in 0..channels {
-            for place in 0..inner_height * inner_width {
-                let (row, column) = (top + place / inner_width, left + place % inner_width);
-                let byte = f32::from(frame[(row * width + column) * 3 + channel]);
-                values.push((byte - self.mean[place * channels + channel]) / self.std[channel]);
-            }
-        }
     }
 }
 
@@ -147,8 +146,11 @@ mod tests {
         let scale = PixelScale::measure([&images, &other]).unwrap();
         let (mut expected, mut found) = (Vec::new(), vec![9.0]);
         scale.normalise(&images, &mut expected).unwrap();
-        scale.normalise_middle(&frame, [4, 6], &mut found);
+        let frame = Images { height: 4, width: 6, channels: 3, pixels: Pixels::Bytes(frame) };
+        assert!(scale.normalise_middle(&frame, 0, &mut found));
         assert_eq!(found, expected);
+        let narrow = Images { height: 8, width: 3, ..frame };
+        assert!(!scale.normalise_middle(&narrow, 0, &mut found) && found.is_empty());
         assert!(scale.fits_into([4, 6]) && scale.fits_into([2, 4]) && !scale.fits_into([2, 3]));
     }
 }

@@ -320,6 +320,7 @@ mod tests {
     use driftless_world::files::dpf::DpfWriter;
     use driftless_world::files::{Overwrite, zip::Method};
     use driftless_world::maze::MazeWorld;
+    use driftless_world::trajectory::{Images, Pixels};
 
     fn file(name: &str) -> PathBuf {
         let path = std::env::temp_dir().join(format!("driftless-{name}-{}.npz", std::process::id()));
@@ -369,7 +370,8 @@ mod tests {
             let (mut seen, mut online, mut one) = (Vec::new(), Vec::new(), Vec::new());
             scale.normalise(&images, &mut seen).unwrap();
             for frame in &frames {
-                scale.normalise_middle(frame, [height, width], &mut one);
+                let pixels = Pixels::Bytes(frame.clone());
+                assert!(scale.normalise_middle(&Images { height, width, channels: 3, pixels }, 0, &mut one));
                 online.append(&mut one);
             }
             (seen, online)

@@ -20,7 +20,7 @@ pub use training::Supervision;
 
 use crate::error::{Error, Result};
 use crate::learn::{Ablation, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
-use crate::online::OnlineFilter;
+use crate::online::{OnlineFilter, Start};
 use crate::ops::FrameEncoder;
 use crate::optimise::{Adam, Optimiser, Rule, Schedule};
 use crate::parameters::{self, Named};
@@ -200,8 +200,8 @@ impl Method for AnchoredEm {
         episodes.par_iter().enumerate().map(one).collect()
     }
 
-    fn online_filter(&self, particles: usize, seed: u64) -> Option<Box<dyn OnlineFilter>> {
-        Some(Box::new(self.online_tracker(particles, seed)))
+    fn online_filter(&self, particles: usize, start: &Start) -> Result<Option<Box<dyn OnlineFilter>>> {
+        Ok(Some(Box::new(self.online_tracker(particles, start))))
     }
 
     fn parameters(&self) -> Vec<Named> {

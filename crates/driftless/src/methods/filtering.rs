@@ -11,7 +11,7 @@ use crate::filter::{Filter, Rollout};
 use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
 use crate::model::{Measurement, Model};
 use crate::objective::WeightedSum;
-use crate::online::OnlineFilter;
+use crate::online::{OnlineFilter, Start};
 use crate::parameters::{Named, values, with_values};
 use crate::prior::Prior;
 use burn::tensor::{DType, Device, Tensor};
@@ -160,7 +160,7 @@ pub(super) trait Fused<M: Model>: Send {
         model: &M,
         course: &Course<M>,
         particles: usize,
-        seed: u64,
+        start: &Start,
     ) -> Box<dyn OnlineFilter>;
 }
 
@@ -222,9 +222,10 @@ where
         self.course.track(&model, episodes, tracking, self.fused.as_deref())
     }
 
-    fn online_filter(&self, particles: usize, seed: u64) -> Option<Box<dyn OnlineFilter>> {
-        let fused = self.fused.as_ref()?;
-        Some(fused.online_filter(self.learner.model(), &self.course, particles, seed))
+    fn online_filter(&self, particles: usize, start: &Start) -> Result<Option<Box<dyn OnlineFilter>>> {
+        let online =
+            |fused: &dyn Fused<M>| fused.online_filter(self.learner.model(), &self.course, particles, start);
+        Ok(self.fused.as_deref().map(online))
     }
 
     fn parameters(&self) -> Vec<Named> {

@@ -9,6 +9,7 @@ mod beacons;
 mod calibration;
 mod motion;
 mod odometry;
+mod online;
 mod scan;
 mod sensor;
 mod tracks;
@@ -24,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::learn::{
     EpochReport, Experiment, Method, MotionKind, Normalisation, RobotSettings, Tracking, TrainingSet,
 };
+use crate::online::{OnlineFilter, Start as OnlineStart};
 use crate::parameters::Named;
 use crate::resample::ResamplerSettings;
 use crate::smooth::chain::Bridge;
@@ -32,8 +34,10 @@ use driftless_world::evaluation::Track;
 use driftless_world::pose::Frame;
 use driftless_world::trajectory::Trajectory;
 use motion::Bias;
+use online::Shared;
 use rayon::prelude::*;
-use sensor::{Anywhere, Example, Model, Seen, model_of};
+use sensor::{Example, Model, Seen, model_of};
+use std::sync::OnceLock;
 use walks::Walk;
 
 /// Particles on a bridge, and paths drawn of them.
@@ -71,6 +75,10 @@ pub struct RobotEm {
     filter: Filter,
     /// Made when missing.
     walks: Option<Vec<Walk>>,
+    /// Numbers of an observation that sensors look at, at least.
+    width: usize,
+    /// What robots online share; made when missing.
+    shared: OnceLock<Shared>,
 }
 
 impl RobotEm {
@@ -105,6 +113,8 @@ impl RobotEm {
             effective_sample_size: 0.0,
             filter: ResamplerSettings::apply(experiment.resampler.as_ref(), Filter::bootstrap(1))?,
             walks: None,
+            width: experiment.sensor.iter().map(|sensor| sensor.columns[1]).max().unwrap_or(0),
+            shared: OnceLock::new(),
         })
     }
 
@@ -157,6 +167,10 @@ impl RobotEm {
         examples
     }
 
+    fn model_parameters(&self) -> Vec<Named> {
+        self.models.iter().flat_map(|model| model.parameters()).collect()
+    }
+
     /// The M-step.
     fn fitted(&self, walks: &[Walk], is_used: impl Fn(usize) -> bool) -> Vec<Box<dyn Model>> {
         let mut models: Vec<Box<dyn Model>> = self.models.iter().map(|model| model.fresh()).collect();
@@ -170,6 +184,7 @@ impl RobotEm {
 
 impl Method for RobotEm {
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
+        self.shared = OnceLock::new();
         let walks = match self.walks.take() {
             Some(walks) => walks,
             None => walks::load(lessons)?,
@@ -195,14 +210,17 @@ impl Method for RobotEm {
     }
 
     fn track(&self, episodes: &[Trajectory], how: Tracking) -> Result<Vec<Track>> {
-        let anywhere =
-            Anywhere::new(&self.models, &self.normalisation, self.settings.global_poses, self.seed);
+        let anywhere = self.anywhere();
         let one = |(number, episode)| self.track_one(&anywhere, number, episode, how);
         episodes.par_iter().enumerate().map(one).collect()
     }
 
+    fn online_filter(&self, particles: usize, start: &OnlineStart) -> Result<Option<Box<dyn OnlineFilter>>> {
+        Ok(Some(self.robot_filter(particles, start)?))
+    }
+
     fn parameters(&self) -> Vec<Named> {
-        let mut all: Vec<Named> = self.models.iter().flat_map(|model| model.parameters()).collect();
+        let mut all = self.model_parameters();
         all.push(named(BIAS, self.bias.0.to_vec()));
         all.push(named(NOISE_FACTOR, vec![self.tuning.noise]));
         all.extend(stored_learned(self.tuning.tempering, self.noise));
@@ -214,6 +232,7 @@ impl Method for RobotEm {
     }
 
     fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
+        self.shared = OnceLock::new();
         self.models.iter_mut().try_for_each(|model| model.restore(parameters))?;
         (self.tuning.tempering, self.noise) = learned_of(parameters)?;
         self.tuning.noise = match find(parameters, NOISE_FACTOR)? {

@@ -8,15 +8,17 @@ use driftless_world::pose::Pose;
 pub struct Estimate {
     /// Mean position, and the direction of the mean heading.
     pub pose: Pose,
-    /// Of x, y and the heading around that mean.
+    /// Of x, y and the heading around that mean; NaN where a method does not know it.
     pub covariance: [[f64; 3]; 3],
-    /// 1 / Σ w².
+    /// 1 / Σ w²; NaN without particles.
     pub effective_sample_size: f64,
     /// How many particles there are just now.
     pub particles: usize,
     /// The probability that the robot is anywhere else, if the filter knows it.
     pub lost: Option<f64>,
-    /// Whether there was an image.
+    /// Whether no particle could explain what was seen; weights were kept then, or replaced by injected particles.
+    pub collapsed: bool,
+    /// Whether anything was seen.
     pub saw: bool,
     /// Whether there was an action.
     pub moved: bool,
@@ -33,6 +35,7 @@ impl Estimate {
             effective_sample_size: belief.weights.effective_sample_size(),
             particles: belief.particles.len(),
             lost: None,
+            collapsed: false,
             saw: true,
             moved: true,
         }

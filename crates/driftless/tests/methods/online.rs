@@ -1,13 +1,12 @@
 //! A robot online is followed as its recorded episode would be.
 
-use burn::tensor::{DType, Device};
 use driftless::learn::{Detail, Experiment, Method, Normalisation, Tracking, TrainingSet};
 use driftless::methods::{AnchoredEm, Supervision};
-use driftless::{Batch, online::Estimate};
+use driftless::online::{Estimate, Observation, OnlineFilter, Start};
 use driftless_world::labels::LabelBudget;
 use driftless_world::maze::{Layout, MazeWorld};
 use driftless_world::random::Random;
-use driftless_world::trajectory::Trajectory;
+use driftless_world::trajectory::{Images, Observations, Trajectory};
 
 const STEPS: usize = 25;
 
@@ -30,28 +29,34 @@ fn trained() -> (AnchoredEm, Normalisation) {
     (method, normalisation)
 }
 
-/// Normalised images, one after the other, and actions.
-fn as_seen(episode: &Trajectory, normalisation: &Normalisation) -> (Vec<f32>, Vec<[f64; 3]>) {
-    let plan = LabelBudget::new(1.0, 0).unwrap().plan([vec![true; episode.actions.len()]]);
-    let lesson = plan.lesson(0, episode.clone()).unwrap();
-    let batch = Batch::of_images(&[lesson], &normalisation.pixels, &Device::flex(), DType::F32).unwrap();
+/// Images and actions.
+fn as_seen(episode: &Trajectory) -> (&Images, Vec<[f64; 3]>) {
+    let Observations::Images(images) = &episode.observations else { panic!("images were recorded") };
     let action = |t: usize| [0, 1, 2].map(|k| f64::from(episode.actions.row(t)[k]));
-    (batch.observations.try_into_vec_as::<f32>().unwrap(), (0..episode.actions.len()).map(action).collect())
+    (images, (0..episode.actions.len()).map(action).collect())
+}
+
+fn filter_of(method: &AnchoredEm) -> Box<dyn OnlineFilter> {
+    let start = Start { seed: 5, ..Start::default() };
+    method.online_filter(60, &start).unwrap().expect("this method has a filter")
+}
+
+fn seen(image: Option<(&Images, usize)>, action: Option<[f64; 3]>) -> Observation<'_> {
+    Observation { image, action, ..Observation::default() }
 }
 
 #[test]
 fn online_as_recorded() {
-    let (method, normalisation) = trained();
+    let (method, _) = trained();
     let episode = episodes(2, 1).remove(0);
     let how = Tracking { particles: 60, seed: 5, detail: Detail::Means };
     let track = method.track(std::slice::from_ref(&episode), how).unwrap().remove(0);
-    let (images, actions) = as_seen(&episode, &normalisation);
-    let mut filter = method.online_filter(60, 5).expect("this method has a filter");
-    let size = images.len() / actions.len();
+    let (images, actions) = as_seen(&episode);
+    let mut filter = filter_of(&method);
     let mut found = Vec::new();
-    for (image, action) in images.chunks_exact(size).zip(&actions) {
+    for (t, action) in actions.iter().enumerate() {
         let Estimate { pose, covariance, effective_sample_size, particles, lost, .. } =
-            filter.step(Some(image), Some(*action));
+            filter.step(seen(Some((images, t)), Some(*action)));
         assert!(covariance[0][0] > 0.0 && effective_sample_size <= particles as f64 + 1e-9);
         assert!(lost.is_some_and(|lost| (0.0..=1.0).contains(&lost)));
         found.push(pose);
@@ -65,22 +70,22 @@ fn online_as_recorded() {
 #[test]
 fn what_is_missing_is_told() {
     let (method, normalisation) = trained();
-    let (images, actions) = as_seen(&episodes(2, 1)[0], &normalisation);
-    let size = images.len() / actions.len();
-    let mut filter = method.online_filter(60, 5).expect("this method has a filter");
-    let blind = filter.step(None, None);
+    let followed = episodes(2, 1);
+    let (images, actions) = as_seen(&followed[0]);
+    let mut filter = filter_of(&method);
+    let blind = filter.step(seen(None, None));
     assert_eq!((blind.saw, blind.moved), (false, false));
     assert!((blind.effective_sample_size / blind.particles as f64 - 1.0).abs() < 1e-5, "{blind:?}");
-    for (image, action) in images.chunks_exact(size).zip(&actions).take(10) {
-        let seen = filter.step(Some(image), Some(*action));
+    for (t, action) in actions.iter().enumerate().take(10) {
+        let seen = filter.step(seen(Some((images, t)), Some(*action)));
         assert!((seen.saw, seen.moved) == (true, true));
     }
-    let mut before = filter.step(None, Some(actions[10]));
+    let mut before = filter.step(seen(None, Some(actions[10])));
     assert!((before.saw, before.moved) == (false, true));
     let area = |estimate: &Estimate| estimate.covariance[0][0] + estimate.covariance[1][1];
     let first = area(&before);
     for _ in 0..5 {
-        let after = filter.step(None, None);
+        let after = filter.step(seen(None, None));
         assert_eq!((after.saw, after.moved), (false, false));
         let (was, is) = (before.lost.unwrap(), after.lost.unwrap());
         assert!((is - (was + 1e-4 * (1.0 - was))).abs() < 1e-12, "kidnapped {was}, then {is}");

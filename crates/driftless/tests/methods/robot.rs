@@ -5,6 +5,7 @@ use driftless::learn::{
     SensorSettings, StateKind, StateSettings, Tracking, TrainingSet, WorldKind,
 };
 use driftless::methods::build;
+use driftless::online::{Observation, Place, Start as OnlineStart};
 use driftless_core::map::Walls;
 use driftless_world::labels::LabelBudget;
 use driftless_world::pose::{Frame, Pose};
@@ -190,6 +191,75 @@ fn never_nan() {
             let track = &method.track(&[episode], TRACKING).unwrap()[0];
             let finite = |pose: &Pose| pose.x.is_finite() && pose.y.is_finite() && pose.heading.is_finite();
             assert!(track.estimate.len() == 30 && track.estimate.iter().all(finite), "{hostile} {start:?}");
+        }
+    }
+}
+
+fn place(episode: &Trajectory) -> Place {
+    match episode.start {
+        Some(Start::About { pose, spread }) => {
+            Place::About { pose: pose.map(f64::from), spread: spread.map(f64::from) }
+        }
+        _ => Place::Anywhere,
+    }
+}
+
+/// A robot online is followed as its recorded episode is, to the last bit: told where it starts or not, by the filter and by
+/// odometry alone, with readings that are gone in places.
+#[test]
+fn online_as_recorded() {
+    let mut all = episodes(5, 30);
+    let Observations::Vectors(rows) = &mut all[4].observations else { panic!("scans") };
+    rows.values_mut()[4 * BEAMS..7 * BEAMS].fill(f32::NAN);
+    let lessons = set(all[..4].to_vec(), 0.2);
+    for (id, starts) in [
+        ("driftless", &[RobotStart::Tracking, RobotStart::Global][..]),
+        ("driftless-supervised", &[RobotStart::Global][..]),
+        ("odometry", &[RobotStart::Tracking][..]),
+    ] {
+        let mut method = built(&experiment(id), &lessons);
+        method.train(1, &lessons).unwrap();
+        for &start in starts {
+            let episode = told(all[4].clone(), start);
+            let place = place(&episode);
+            let track = &method
+                .track(&[all[0].clone(), episode.clone()].map(|e| told(e, start)), TRACKING)
+                .unwrap()[1];
+            let start = OnlineStart { seed: TRACKING.seed, episode: 1, place, ..OnlineStart::default() };
+            let mut filter = method.online_filter(TRACKING.particles, &start).unwrap().unwrap();
+            let Observations::Vectors(rows) = &episode.observations else { panic!("scans") };
+            for t in 0..30 {
+                let action = Some(std::array::from_fn(|k| f64::from(episode.actions.row(t)[k])));
+                let seen = Observation { readings: Some(rows.row(t)), action, ..Observation::default() };
+                let found = filter.step(seen);
+                assert_eq!(found.pose, track.estimate[t], "{id} {place:?} step {t}");
+                assert_eq!(found.saw, id != "odometry" && !(4..7).contains(&t), "{id} {place:?} step {t}");
+                assert_eq!(found.lost.is_some(), place == Place::Anywhere);
+                if let Some(sizes) = &track.effective_sample_size {
+                    assert_eq!(found.effective_sample_size, sizes[t]);
+                    assert_eq!(filter.belief().unwrap().particles.len(), found.particles);
+                }
+            }
+        }
+        let anywhere = method.online_filter(10, &OnlineStart::default()).err().map(|error| error.to_string());
+        assert_eq!(anywhere.is_some_and(|said| said.contains("must be tracking")), id == "odometry");
+    }
+}
+
+/// A robot online that sees and hears nothing: estimates stay numbers, say so, and grow wide.
+#[test]
+fn nothing_at_all_online() {
+    let lessons = set(episodes(4, 30), 0.2);
+    let mut method = built(&experiment("driftless"), &lessons);
+    method.train(1, &lessons).unwrap();
+    let place = Place::About { pose: [2.0, 2.0, 0.5], spread: [0.1, 0.1, 0.1] };
+    for place in [place, Place::Anywhere] {
+        let start = OnlineStart { place, ..OnlineStart::default() };
+        let mut filter = method.online_filter(200, &start).unwrap().unwrap();
+        let found: Vec<_> = (0..20).map(|_| filter.step(Observation::default())).collect();
+        assert!(found.iter().all(|e| !e.saw && !e.moved && e.pose.x.is_finite() && e.covariance[0][0] > 0.0));
+        if place != Place::Anywhere {
+            assert!(found[19].covariance[0][0] > 2.0 * found[0].covariance[0][0], "{:?}", found[19]);
         }
     }
 }

@@ -40,8 +40,18 @@ impl Trained {
     /// Tracks some episodes as `driftless evaluate` does, which takes [`HANDFUL`] at a time from the first one on. The
     /// first of `range` and the seed name all random numbers: methods number episodes within what they are given.
     pub fn follow(&self, recordings: &Recordings, range: Range<usize>, how: Tracking) -> Result<Vec<Track>> {
-        let seed = Random::stream(how.seed ^ 0x6a75_6467_6521, range.start as u64).bits();
+        let seed = seed_of(how.seed, range.start);
         let episodes = range.map(|index| recordings.get(index)).collect::<Result<Vec<_>>>()?;
         self.method.track(&episodes, Tracking { seed, ..how })
     }
+
+    /// The seed, and the number under it, that an evaluation under `seed` has for the episode `index`.
+    pub fn numbers_of(seed: u64, index: usize) -> (u64, u64) {
+        let first = index / HANDFUL * HANDFUL;
+        (seed_of(seed, first), (index - first) as u64)
+    }
+}
+
+fn seed_of(seed: u64, first: usize) -> u64 {
+    Random::stream(seed ^ 0x6a75_6467_6521, first as u64).bits()
 }

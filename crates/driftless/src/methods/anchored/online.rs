@@ -3,8 +3,10 @@
 use super::AnchoredEm;
 use super::sensor::{EncodedFrames, ImageSensor};
 use super::tracker::Tracker;
-use crate::online::{Estimate, OnlineFilter};
-use driftless_core::Stream;
+use crate::batch::PixelScale;
+use crate::methods::prior::around;
+use crate::online::{Estimate, Observation, OnlineFilter, Place, Start};
+use driftless_core::{Belief, Stream};
 use std::sync::Arc;
 
 /// A robot on its way.
@@ -12,37 +14,55 @@ pub(super) struct OnlineTracker {
     tracker: Tracker,
     frames: EncodedFrames<Arc<ImageSensor>>,
     began: bool,
+    pixels: PixelScale,
+    image: Vec<f32>,
     /// Not numbers, which is an image that says nothing.
     blank: Vec<f32>,
 }
 
 impl AnchoredEm {
-    /// A filter that begins anywhere in the known box.
-    pub(super) fn online_tracker(&self, particles: usize, seed: u64) -> OnlineTracker {
+    /// A filter that begins anywhere in the known box, or about a pose.
+    pub(super) fn online_tracker(&self, particles: usize, start: &Start) -> OnlineTracker {
         let sensor = self.sensor();
+        let draws = Stream::new(start.seed, start.episode);
+        let mut tracker = self.tracker(&sensor, particles, self.tempering, draws);
+        if let Place::About { pose, spread } = start.place {
+            let [pose, spread] = [pose, spread].map(|numbers| numbers.map(|x| x as f32));
+            let belief = Belief::new(around(pose, spread, particles, &mut tracker.draws));
+            tracker.begin(belief);
+        }
         OnlineTracker {
-            tracker: self.tracker(&sensor, particles, self.tempering, Stream::new(seed, 0)),
+            tracker,
             frames: EncodedFrames::new(Arc::new(sensor)),
             began: false,
+            pixels: self.normalisation.pixels.clone(),
+            image: Vec::new(),
             blank: vec![f32::NAN; self.normalisation.pixels.shape().iter().product()],
         }
     }
 }
 
 impl OnlineFilter for OnlineTracker {
-    fn step(&mut self, image: Option<&[f32]>, action: Option<[f64; 3]>) -> Estimate {
-        self.frames.encode(image.unwrap_or(&self.blank));
-        let (_, moved) = self.tracker.step(&mut self.frames, action.map(|action| action.map(|x| x as f32)));
+    fn step(&mut self, seen: Observation) -> Estimate {
+        let (Self { pixels, image, .. }, action) = (&mut *self, seen.action);
+        let saw = seen.image.is_some_and(|(images, t)| pixels.normalise_middle(images, t, image));
+        self.frames.encode(if saw { &self.image } else { &self.blank });
+        let report = self.tracker.step(&mut self.frames, action.map(|action| action.map(|x| x as f32)));
         if !self.began {
             self.reserve();
         }
         let state = self.tracker.state();
         Estimate {
             lost: Some(state.kidnapped),
-            saw: image.is_some(),
-            moved: moved && action.is_some(),
+            collapsed: report.collapsed,
+            saw,
+            moved: report.moved && action.is_some(),
             ..Estimate::of(&state.belief)
         }
+    }
+
+    fn belief(&self) -> Option<&Belief> {
+        self.began.then(|| &self.tracker.state().belief)
     }
 }
 

@@ -1,8 +1,8 @@
 //! The filter of evaluation and deployment: a global start on the map of poses, odometry, recovery.
 
 use super::sensor::{EncodedFrames, ImageSensor};
-use driftless_core::motion::Odometry;
-use driftless_core::{Filter, FilterState, Space, Stream, Workspace};
+use driftless_core::motion::{Odometry, Still};
+use driftless_core::{Belief, Filter, FilterState, Motion, Reading, Space, StepReport, Stream, Workspace};
 use std::ops::Deref;
 
 /// A filter on its way through an episode.
@@ -13,6 +13,8 @@ pub struct Tracker {
     pub looks_first: bool,
     pub draws: Stream,
     state: Option<FilterState>,
+    /// Whether the robot may have moved since the state was made.
+    began: bool,
     workspace: Workspace,
 }
 
@@ -24,29 +26,40 @@ impl Tracker {
         workspace.reserve(
             most + filter.recovery.map_or(0, |recovery| (recovery.most_injected * most as f64) as usize + 1),
         );
-        Self { filter, odometry, looks_first, draws, state: None, workspace }
+        Self { filter, odometry, looks_first, draws, state: None, began: false, workspace }
+    }
+
+    /// Begins with a belief instead of anywhere.
+    pub fn begin(&mut self, belief: Belief) {
+        self.state = Some(self.with_memory(FilterState::new(belief)));
+    }
+
+    /// The first belief is the largest but for injected particles: memory for it will do for all others.
+    fn with_memory(&self, mut first: FilterState) -> FilterState {
+        let count = self.workspace.log_likelihoods.capacity();
+        first.belief.particles.reserve(count);
+        first.belief.weights.reserve(count);
+        first
     }
 
     /// One step with the reading that `frames` stands at; the first action is not looked at, as there is nothing to be
-    /// moved yet. Returns the log evidence, and whether there was an action to move by.
+    /// moved yet.
     pub fn step<S: Deref<Target = ImageSensor>>(
         &mut self,
         frames: &mut EncodedFrames<S>,
         action: Option<[f32; 3]>,
-    ) -> (f64, bool) {
+    ) -> StepReport {
         let Self { filter, odometry, draws, state, workspace, .. } = self;
         if let Some(state) = state {
-            let report = filter.step(state, &mut odometry.by(action), frames, draws, workspace);
-            return (report.log_evidence, report.moved);
+            let mut driven = odometry.by(action);
+            let motion: &mut dyn Motion = if self.began { &mut driven } else { &mut Still };
+            self.began = true;
+            return filter.step(state, motion, frames, draws, workspace);
         }
         let started = filter.global_start(Space::SE2, frames, self.looks_first, draws);
-        let (mut first, log_evidence) = started.expect("a map of poses can propose");
-        // The first belief is the largest but for injected particles: memory for it will do for all others.
-        let workspace = workspace.log_likelihoods.capacity();
-        first.belief.particles.reserve(workspace);
-        first.belief.weights.reserve(workspace);
-        *state = Some(first);
-        (log_evidence, action.is_some())
+        let (first, log_evidence) = started.expect("a map of poses can propose");
+        (self.state, self.began) = (Some(self.with_memory(first)), true);
+        StepReport { moved: action.is_some(), ..StepReport::of(log_evidence, Reading::Present) }
     }
 
     /// What is believed now.

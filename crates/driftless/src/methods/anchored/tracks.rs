@@ -33,8 +33,8 @@ impl AnchoredEm {
         let draws = Stream::new(how.seed, number as u64);
         let mut tracker = self.tracker(sensor, how.particles, self.tempering, draws);
         for t in 0..episode.len() {
-            let (log_evidence, _) = tracker.step(frames.at(t), Some(action(&episode.actions, t)));
-            recorder.step(&tracker.state().belief, log_evidence);
+            let report = tracker.step(frames.at(t), Some(action(&episode.actions, t)));
+            recorder.step(&tracker.state().belief, report.log_evidence);
         }
         Ok(recorder.track())
     }

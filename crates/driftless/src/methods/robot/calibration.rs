@@ -59,7 +59,7 @@ impl RobotEm {
         nowhere: &Anywhere,
         walk: &Walk,
         tuning: Tuning,
-        mut draws: Stream,
+        draws: Stream,
     ) -> (f64, usize) {
         let Some(first) = walk.labels.iter().position(Option::is_some) else { return (0.0, 0) };
         let Some(pose) = walk.labels[first] else { return (0.0, 0) };
@@ -67,15 +67,16 @@ impl RobotEm {
         let kernel = [place, place, KERNEL[1]];
         let spread = kernel.map(|x| x as f32);
         let (mut sum, mut count) = (0.0, 0);
-        let following =
-            Following { first, tuning, particles: PARTICLES, start: Start::About { pose, spread } };
-        let sensor = Bound::new(models, walk, nowhere);
-        self.follow(walk, sensor, &following, &mut draws, |t, belief, _| {
+        let following = Following { tuning, particles: PARTICLES, start: Start::About { pose, spread } };
+        let mut follower = self.follower(Bound::new(models, nowhere), &following, draws);
+        for t in first..walk.actions.len() {
+            follower.step(|_| walk.readings.row(t), walk.actions[t]);
             if let Some(label) = walk.labels[t].filter(|_| t > first) {
-                let density = Mixture::scott(belief, &kernel).log_density(&label.map(f64::from));
+                let mut mixture = Mixture::scott(follower.belief(), &kernel);
+                let density = mixture.log_density(&label.map(f64::from));
                 (sum, count) = (sum + density.max(LOST), count + 1);
             }
-        });
+        }
         (sum, count)
     }
 }

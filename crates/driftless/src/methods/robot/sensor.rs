@@ -13,6 +13,7 @@ use driftless_core::sensor::Proposal;
 use driftless_core::{Cpu, Draws, Particles, Reading, Sensor, Space};
 use driftless_world::random::Random;
 use std::f64::consts::PI;
+use std::ops::Deref;
 
 /// Share of the extent of known positions by which a robot may be beyond them.
 const MARGIN: f64 = 0.05;
@@ -56,15 +57,21 @@ pub(super) fn model_of(settings: &SensorSettings) -> Box<dyn Model> {
     }
 }
 
-/// Log-likelihoods of all sensors multiply; what is missing says nothing.
-fn scores(models: &[Box<dyn Model>], reading: &[f32], poses: &Particles, log: &mut [f32]) -> Reading {
-    let (mut found, mut own) = (Reading::Missing, Vec::new());
+/// Log-likelihoods of all sensors multiply; what is missing says nothing. `own` is memory.
+fn scores<'r>(
+    models: &[Box<dyn Model>],
+    reading: impl Fn(usize) -> &'r [f32],
+    poses: &Particles,
+    log: &mut [f32],
+    own: &mut Vec<f32>,
+) -> Reading {
+    let mut found = Reading::Missing;
     log.fill(0.0);
-    for model in models {
+    for (number, model) in models.iter().enumerate() {
         own.resize(log.len(), 0.0);
-        if model.score(reading, poses, &mut own) == Reading::Present {
+        if model.score(reading(number), poses, own) == Reading::Present {
             found = Reading::Present;
-            log.iter_mut().zip(&own).for_each(|(log, own)| *log += own);
+            log.iter_mut().zip(&*own).for_each(|(log, own)| *log += own);
         }
     }
     found
@@ -79,7 +86,7 @@ pub(super) struct Seen<'a> {
 
 impl Evidence for Seen<'_> {
     fn scores(&mut self, t: usize, poses: &Particles, log: &mut [f32]) -> Reading {
-        let reading = scores(self.models, self.walk.readings.row(t), poses, log);
+        let reading = scores(self.models, |_| self.walk.readings.row(t), poses, log, &mut Vec::new());
         for score in log {
             *score *= self.tempering;
         }
@@ -125,6 +132,10 @@ impl Anywhere {
         Self { first: poses(count), later: poses(count.min(LATER)), bounds, turns: high[2] > low[2] }
     }
 
+    fn poses(&self, is_first: bool) -> &Particles {
+        if is_first { &self.first } else { &self.later }
+    }
+
     /// Standard deviations that fill the space between neighbours.
     fn jitter(&self, count: usize) -> [f32; 3] {
         let [low, high] = self.bounds;
@@ -135,44 +146,74 @@ impl Anywhere {
     }
 }
 
-/// All sensors with the readings of an episode, of which one is bound.
-pub(super) struct Bound<'a> {
-    pub(super) models: &'a [Box<dyn Model>],
-    pub(super) walk: &'a Walk,
-    pub(super) anywhere: &'a Anywhere,
-    pub(super) t: usize,
-    looked_up: Option<usize>,
+/// All sensors with one reading bound to them: borrowed in evaluation, shared by robots online.
+pub(super) struct Bound<M, A> {
+    models: M,
+    anywhere: A,
+    /// What each sensor scores by.
+    readings: Vec<Vec<f32>>,
+    /// Whether it is the first reading, which chooses among many poses; others choose among fewer.
+    is_first: bool,
+    /// Whether `scores` are those of this reading, and whether it says anything.
+    looked_up: Option<Reading>,
     scores: Vec<f32>,
     weights: Vec<f32>,
     chosen: Vec<u32>,
+    noise: Vec<f32>,
+    own: Vec<f32>,
 }
 
-impl<'a> Bound<'a> {
-    /// The first reading.
-    pub(super) fn new(models: &'a [Box<dyn Model>], walk: &'a Walk, anywhere: &'a Anywhere) -> Self {
-        let (scores, weights, chosen) = Default::default();
-        Self { models, walk, anywhere, t: 0, looked_up: None, scores, weights, chosen }
-    }
-
-    /// The first reading chooses among many poses, others among fewer.
-    fn poses(&self) -> &'a Particles {
-        if self.t == 0 { &self.anywhere.first } else { &self.anywhere.later }
-    }
-
-    fn look_up(&mut self) {
-        if self.looked_up != Some(self.t) {
-            let poses = self.poses();
-            self.scores.resize(poses.len(), 0.0);
-            scores(self.models, self.walk.readings.row(self.t), poses, &mut self.scores);
-            self.looked_up = Some(self.t);
+impl<M, A> Bound<M, A>
+where
+    M: Deref<Target = [Box<dyn Model>]>,
+    A: Deref<Target = Anywhere>,
+{
+    /// No reading yet.
+    pub(super) fn new(models: M, anywhere: A) -> Self {
+        let (scores, weights, chosen, noise, own) = Default::default();
+        Self {
+            readings: vec![Vec::new(); models.len()],
+            models,
+            anywhere,
+            is_first: true,
+            looked_up: None,
+            scores,
+            weights,
+            chosen,
+            noise,
+            own,
         }
     }
+
+    /// The reading of the next step: what each sensor, by its number, scores by.
+    pub(super) fn bind<'r>(&mut self, reading: impl Fn(usize) -> &'r [f32], is_first: bool) {
+        for (number, own) in self.readings.iter_mut().enumerate() {
+            own.clear();
+            own.extend_from_slice(reading(number));
+        }
+        (self.is_first, self.looked_up) = (is_first, None);
+    }
+
+    /// Scores of poses all over the space; says whether the reading tells anything.
+    pub(super) fn look_up(&mut self) -> Reading {
+        let Self { models, anywhere, readings, scores: found, own, .. } = self;
+        let poses = anywhere.poses(self.is_first);
+        *self.looked_up.get_or_insert_with(|| {
+            found.resize(poses.len(), 0.0);
+            scores(models, |number| &readings[number], poses, found, own)
+        })
+    }
 }
 
-impl Sensor for Bound<'_> {
+impl<M, A> Sensor for Bound<M, A>
+where
+    M: Deref<Target = [Box<dyn Model>]>,
+    A: Deref<Target = Anywhere>,
+{
     /// Zero where no robot was ever near.
     fn log_likelihoods(&mut self, particles: &Particles, log: &mut [f32]) -> Reading {
-        scores(self.models, self.walk.readings.row(self.t), particles, log)
+        let Self { models, readings, own, .. } = self;
+        scores(models, |number| &readings[number], particles, log, own)
     }
 
     fn proposal(&mut self) -> Option<&mut dyn Proposal> {
@@ -180,7 +221,11 @@ impl Sensor for Bound<'_> {
     }
 }
 
-impl Proposal for Bound<'_> {
+impl<M, A> Proposal for Bound<M, A>
+where
+    M: Deref<Target = [Box<dyn Model>]>,
+    A: Deref<Target = Anywhere>,
+{
     fn log_evidence(&mut self, tempering: f32) -> f64 {
         self.look_up();
         log_sum_exp(Cpu::best(), &self.scores, tempering) - (self.scores.len().max(1) as f64).ln()
@@ -188,14 +233,15 @@ impl Proposal for Bound<'_> {
 
     fn propose(&mut self, tempering: f32, count: usize, draws: &mut dyn Draws, particles: &mut Particles) {
         self.look_up();
-        let poses = self.poses();
-        exponentials(Cpu::best(), &self.scores, tempering, &mut self.weights);
-        Scheme::Systematic.ancestors(&self.weights, count, || draws.uniform(), &mut self.chosen);
-        let mut noise = vec![0.0; count];
-        for (k, jitter) in self.anywhere.jitter(poses.len()).into_iter().enumerate() {
-            draws.normals(&mut noise);
+        let Self { anywhere, scores, weights, chosen, noise, .. } = self;
+        let poses = anywhere.poses(self.is_first);
+        exponentials(Cpu::best(), scores, tempering, weights);
+        Scheme::Systematic.ancestors(weights, count, || draws.uniform(), chosen);
+        noise.resize(count, 0.0);
+        for (k, jitter) in anywhere.jitter(poses.len()).into_iter().enumerate() {
+            draws.normals(noise);
             let column = poses.column(k);
-            let shaken = self.chosen.iter().zip(&noise).map(|(&i, z)| column[i as usize] + jitter * z);
+            let shaken = chosen.iter().zip(&*noise).map(|(&i, z)| column[i as usize] + jitter * z);
             particles.columns_mut()[k].extend(shaken);
         }
     }

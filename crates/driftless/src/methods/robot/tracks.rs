@@ -1,18 +1,21 @@
 //! Tracking: the particle filter with the robot's sensors on the learned map.
 
-use super::sensor::{Anywhere, Bound};
+use super::motion::Bias;
+use super::sensor::{Anywhere, Bound, Model};
 use super::walks::Walk;
 use super::{RobotEm, Tuning};
 use crate::error::Result;
 use crate::learn::Tracking;
 use crate::methods::anchored::noise;
 use crate::methods::house::told;
+use crate::methods::prior::around;
 use crate::methods::recorder::Recorder;
 use driftless_core::filter::{Population, Recovery, Tempering};
 use driftless_core::motion::{Odometry, Still};
-use driftless_core::{Belief, Draws, Filter, FilterState, Motion, Particles, Space, Stream, Workspace};
+use driftless_core::{Belief, Filter, FilterState, Motion, Space, StepReport, Stream, Workspace};
 use driftless_world::evaluation::Track;
 use driftless_world::trajectory::{Start, Trajectory};
+use std::ops::Deref;
 
 /// Least noise of the filter's motion, in mean steps and turns: particles that descend from one must part.
 const LEAST_NOISE: [f64; 2] = [0.1, 0.1];
@@ -25,8 +28,6 @@ const RECOVERY: Recovery = Recovery { kidnap_probability: 1e-4, most_injected: 0
 
 /// How an episode is followed.
 pub(super) struct Following {
-    /// From this step on.
-    pub(super) first: usize,
     pub(super) tuning: Tuning,
     pub(super) particles: usize,
     pub(super) start: Start,
@@ -56,35 +57,29 @@ impl RobotEm {
         }
     }
 
-    /// Follows an episode; `show` is given the step, the belief and the log evidence of what was seen.
-    pub(super) fn follow(
+    /// A filter at its beginning, with random numbers of its own.
+    pub(super) fn follower<M, A>(
         &self,
-        walk: &Walk,
-        mut sensor: Bound,
+        sensor: Bound<M, A>,
         how: &Following,
-        draws: &mut Stream,
-        mut show: impl FnMut(usize, &Belief, f64),
-    ) {
-        let (filter, odometry, mut workspace) =
-            (self.filter(how), self.odometry(how.tuning.noise), Workspace::new(Space::SE2));
-        sensor.t = how.first;
-        let mut state = None;
-        if let Start::About { pose, spread } = how.start {
-            state = Some(FilterState::new(Belief::new(around(pose, spread, how.particles, draws))));
-        } else if let Some((found, log_evidence)) = filter.global_start(Space::SE2, &mut sensor, true, draws)
-        {
-            show(how.first, &found.belief, log_evidence);
-            state = Some(found);
-        }
-        let Some(mut state) = state else { return };
-        let begun = how.first + usize::from(!matches!(how.start, Start::About { .. }));
-        for t in begun..walk.actions.len() {
-            sensor.t = t;
-            let action = self.bias.corrected(walk.actions[t].map(f64::from)).map(|x| x as f32);
-            let mut driven = odometry.by(Some(action));
-            let motion: &mut dyn Motion = if t > how.first { &mut driven } else { &mut Still };
-            let report = filter.step(&mut state, motion, &mut sensor, draws, &mut workspace);
-            show(t, &state.belief, report.log_evidence);
+        mut draws: Stream,
+    ) -> Follower<M, A> {
+        let state = match how.start {
+            Start::About { pose, spread } => {
+                let first = around(pose, spread, how.particles, &mut draws);
+                Some(FilterState::new(Belief::new(first)))
+            }
+            Start::Room(_) | Start::House => None,
+        };
+        Follower {
+            filter: self.filter(how),
+            odometry: self.odometry(how.tuning.noise),
+            bias: self.bias,
+            sensor,
+            draws,
+            state,
+            began: false,
+            workspace: Workspace::new(Space::SE2),
         }
     }
 
@@ -100,23 +95,67 @@ impl RobotEm {
         let walk = Walk::new(&lesson)?;
         let mut recorder = Recorder::new(truth, number as u64, how, &self.normalisation);
         let start = walk.start.unwrap_or(Start::House);
-        let following = Following { first: 0, tuning: self.tuning, particles: how.particles, start };
-        let mut draws = Stream::new(how.seed, number as u64);
-        let sensor = Bound::new(&self.models, &walk, anywhere);
-        self.follow(&walk, sensor, &following, &mut draws, |_, belief, log_evidence| {
-            recorder.step(belief, log_evidence);
-        });
+        let following = Following { tuning: self.tuning, particles: how.particles, start };
+        let draws = Stream::new(how.seed, number as u64);
+        let mut follower = self.follower(Bound::new(&self.models[..], anywhere), &following, draws);
+        for (t, action) in walk.actions.iter().enumerate() {
+            let report = follower.step(|_| walk.readings.row(t), *action);
+            recorder.step(follower.belief(), report.log_evidence);
+        }
         Ok(recorder.track())
     }
 }
 
-/// Particles of a normal distribution.
-fn around(pose: [f32; 3], spread: [f32; 3], count: usize, draws: &mut Stream) -> Particles {
-    let mut particles = Particles::from_states(Space::SE2, vec![pose; count]);
-    let mut noise = vec![0.0; count];
-    for (k, column) in particles.columns_mut().iter_mut().enumerate() {
-        draws.normals(&mut noise);
-        column.iter_mut().zip(&noise).for_each(|(x, z)| *x += spread[k] * z);
+/// The filter on its way, one step at a time: in evaluation, in calibration and on a robot.
+pub(super) struct Follower<M, A> {
+    filter: Filter,
+    odometry: Odometry,
+    bias: Bias,
+    sensor: Bound<M, A>,
+    draws: Stream,
+    state: Option<FilterState>,
+    began: bool,
+    workspace: Workspace,
+}
+
+impl<M, A> Follower<M, A>
+where
+    M: Deref<Target = [Box<dyn Model>]>,
+    A: Deref<Target = Anywhere>,
+{
+    /// One step: what each sensor, by its number, scores by, and the motion into it, as odometry says it. NaN is missing.
+    /// The first action is not looked at: there is nothing to be moved yet.
+    pub(super) fn step<'r>(&mut self, reading: impl Fn(usize) -> &'r [f32], action: [f32; 3]) -> StepReport {
+        let is_first = !std::mem::replace(&mut self.began, true);
+        self.sensor.bind(reading, is_first);
+        let Self { filter, odometry, sensor, draws, state, workspace, .. } = self;
+        let Some(state) = state else {
+            let started = filter.global_start(Space::SE2, sensor, true, draws);
+            let (found, log_evidence) = started.expect("poses all over the space can be proposed");
+            self.state = Some(found);
+            return StepReport::of(log_evidence, sensor.look_up());
+        };
+        let action = self.bias.corrected(action.map(f64::from)).map(|x| x as f32);
+        let mut driven = odometry.by(Some(action));
+        let motion: &mut dyn Motion = if is_first { &mut Still } else { &mut driven };
+        filter.step(state, motion, sensor, draws, workspace)
     }
-    particles
+
+    /// What is believed, and the probability that the robot is anywhere else.
+    ///
+    /// # Panics
+    /// Before the first step.
+    pub(super) fn state(&self) -> &FilterState {
+        self.state.as_ref().expect("a first step was made")
+    }
+
+    /// What is believed now.
+    pub(super) fn belief(&self) -> &Belief {
+        &self.state().belief
+    }
+
+    /// Whether a robot that was carried off is looked for.
+    pub(super) fn recovers(&self) -> bool {
+        self.filter.recovery.is_some()
+    }
 }

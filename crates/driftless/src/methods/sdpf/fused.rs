@@ -8,19 +8,21 @@ use super::{Choices, Given, PROCESS_NOISE};
 use crate::error::Result;
 use crate::learn::Experiment;
 use crate::methods::filtering::{Believed, Course, Fused, FusedLoss};
+use crate::methods::prior::around;
 use crate::methods::updates::Figures;
 use crate::model::{Measurement, Model};
 use crate::nets::ImageDecoder;
 use crate::objective::Autoencoding;
-use crate::online::OnlineFilter;
+use crate::online::{OnlineFilter, Place, Start};
 use crate::ops::Matched;
 use burn::tensor::Tensor;
 use driftless_core::angles::wrapped;
-use driftless_core::{Belief, IMPOSSIBLE, Particles, Space};
+use driftless_core::{Belief, IMPOSSIBLE, Particles, Space, Stream};
 use driftless_kernels::Cpu;
 use driftless_kernels::scan::{First, Motion, Trace};
 use driftless_kernels::training::{Decoded, Networks, Path, Workspace};
 use driftless_world::labels::Lesson;
+use driftless_world::random::Random;
 use material::{Material, first_particles};
 use online_filter::FusedOnlineFilter;
 use released::{Released, Weights};
@@ -28,6 +30,9 @@ use released::{Released, Weights};
 mod material;
 mod online_filter;
 mod released;
+
+/// The stream of a seed that first particles about a pose are drawn from.
+const FIRST_DRAWS: u64 = 0x6669_7273_7400;
 
 /// Particles move by odometry and noise from the second step on.
 const PATH: Path = Path {
@@ -147,12 +152,22 @@ where
         model: &M,
         course: &Course<M>,
         particles: usize,
-        seed: u64,
+        start: &Start,
     ) -> Box<dyn OnlineFilter> {
         let nets = (self.networks)(model).networks();
-        let first = first_particles(course, particles, seed);
+        let seed =
+            if start.episode == 0 { start.seed } else { Random::stream(start.seed, start.episode).bits() };
+        let first = match start.place {
+            Place::Anywhere => first_particles(course, particles, seed),
+            Place::About { pose, spread } => {
+                let [pose, spread] = [pose, spread].map(|numbers| numbers.map(|x| x as f32));
+                let told = around(pose, spread, particles, &mut Stream::new(seed, FIRST_DRAWS));
+                (0..particles).map(|i| [0, 1, 2].map(|k| told.column(k)[i])).collect()
+            }
+        };
         Box::new(FusedOnlineFilter::new(
             nets,
+            &course.normalisation.pixels,
             &first,
             PATH.motion,
             course.normalisation.missing_motion(),

@@ -1,6 +1,8 @@
 //! The released filter on a robot, through the kernels.
 
-use crate::online::{Estimate, OnlineFilter};
+use crate::batch::PixelScale;
+use crate::online::{Estimate, Observation, OnlineFilter};
+use driftless_core::Belief;
 use driftless_kernels::online::Online;
 use driftless_kernels::scan::Motion;
 use driftless_kernels::training::Networks;
@@ -9,6 +11,8 @@ use driftless_kernels::training::Networks;
 pub(super) struct FusedOnlineFilter {
     online: Online,
     began: bool,
+    pixels: PixelScale,
+    image: Vec<f32>,
     blank: Vec<f32>,
 }
 
@@ -16,6 +20,7 @@ impl FusedOnlineFilter {
     /// `missing` are standard deviations of position and heading where odometry is missing.
     pub(super) fn new(
         nets: Networks,
+        pixels: &PixelScale,
         first: &[[f32; 3]],
         motion: Motion,
         missing: [f32; 2],
@@ -23,19 +28,25 @@ impl FusedOnlineFilter {
     ) -> Self {
         let blank = vec![f32::NAN; nets.frame_encoder.pixels()];
         let online = Online::new((nets.frame_encoder, nets.poses), motion, missing, first, seed);
-        Self { online, began: false, blank }
+        Self { online, began: false, pixels: pixels.clone(), image: Vec::new(), blank }
     }
 }
 
 impl OnlineFilter for FusedOnlineFilter {
-    fn step(&mut self, image: Option<&[f32]>, action: Option<[f64; 3]>) -> Estimate {
-        let (mut saw, mut moved) = (image.is_some(), action.is_some());
+    fn step(&mut self, seen: Observation) -> Estimate {
+        let (Self { pixels, image, .. }, action) = (&mut *self, seen.action);
+        let mut saw = seen.image.is_some_and(|(images, t)| pixels.normalise_middle(images, t, image));
+        let (mut moved, mut collapsed) = (action.is_some(), false);
         if self.began {
             let action = action.map(|action| action.map(|x| x as f32));
-            let found = self.online.step(image.unwrap_or(&self.blank), action);
-            (saw, moved) = (found.saw, found.moved);
+            let found = self.online.step(if saw { &self.image } else { &self.blank }, action);
+            (saw, moved, collapsed) = (found.saw, found.moved, found.collapsed);
         }
         self.began = true;
-        Estimate { saw, moved, ..Estimate::of(self.online.belief()) }
+        Estimate { collapsed, saw, moved, ..Estimate::of(self.online.belief()) }
+    }
+
+    fn belief(&self) -> Option<&Belief> {
+        Some(self.online.belief())
     }
 }

@@ -1,0 +1,39 @@
+//! `driftless track`: where robots are, by a trained filter, from a log or as it happens.
+
+mod batch;
+mod line;
+mod start;
+mod stream;
+mod summary;
+
+use crate::args;
+use anyhow::Result;
+use driftless::online::Estimate;
+use driftless_world::files::estimates::Estimated;
+use std::process::ExitCode;
+
+/// Follows the robots of a log, or of standard input.
+pub fn run(wanted: &args::Track) -> Result<ExitCode> {
+    match (&wanted.data, &wanted.out) {
+        (Some(data), Some(out)) => batch::run(wanted, data, out).map(|()| ExitCode::SUCCESS),
+        _ => stream::run(wanted),
+    }
+}
+
+/// An estimate as it is written.
+fn estimated(episode: usize, step: usize, time: Option<f64>, estimate: &Estimate) -> Estimated {
+    Estimated {
+        robot: None,
+        episode,
+        step,
+        time,
+        pose: estimate.pose,
+        covariance: estimate.covariance,
+        effective_sample_size: estimate.effective_sample_size,
+        particles: estimate.particles,
+        kidnapped: estimate.lost,
+        collapsed: estimate.collapsed,
+        saw: estimate.saw,
+        moved: estimate.moved,
+    }
+}

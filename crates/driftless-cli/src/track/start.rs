@@ -1,0 +1,81 @@
+//! Where robots start: what was typed, and what a run and a log know.
+
+use crate::usage::misused;
+use anyhow::Result;
+use driftless::learn::{RobotStart, StateKind, Trained, WorldKind};
+use driftless::online::Place;
+use driftless_world::Trajectory;
+
+/// What was typed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Wanted {
+    /// As the run was trained, as far as the log tells.
+    AsTrained,
+    /// The first known pose of an episode.
+    Log,
+    /// Here.
+    Place(Place),
+}
+
+/// Understands `--start`.
+pub fn parse(text: Option<&str>, trained: &Trained) -> Result<Wanted> {
+    let text = match text.map(str::trim) {
+        None => return Ok(Wanted::AsTrained),
+        Some("log") => return Ok(Wanted::Log),
+        Some("global") => return Ok(Wanted::Place(Place::Anywhere)),
+        Some(text) => text,
+    };
+    let numbers: Option<Vec<f64>> =
+        text.split(',').map(|part| part.trim().parse().ok().filter(|x: &f64| x.is_finite())).collect();
+    let usual = usual_spread(trained);
+    let (pose, spread) = match numbers.as_deref() {
+        Some(&[x, y, heading]) => ([x, y, heading], usual),
+        Some(&[x, y, heading, place]) => ([x, y, heading], [place, place, usual[2]]),
+        Some(&[x, y, heading, place, turn]) => ([x, y, heading], [place, place, turn]),
+        _ => misused!(
+            "--start {text}: must be log, global, or x,y,heading with standard deviations of position and heading \
+             behind them if wanted"
+        ),
+    };
+    if spread.iter().any(|x| *x < 0.0) {
+        misused!("--start {text}: standard deviations must be 0 or more");
+    }
+    Ok(Wanted::Place(Place::About { pose, spread }))
+}
+
+/// Standard deviations of a start, if nobody says them: the run's own; in mazes a step.
+pub fn usual_spread(trained: &Trained) -> [f64; 3] {
+    let experiment = &trained.config.experiment;
+    if experiment.world != WorldKind::Robot {
+        return trained.normalisation.step_size;
+    }
+    let (place, turn) = (experiment.robot.start_distance, experiment.robot.start_degrees.to_radians());
+    [place, place, if experiment.state.kind == StateKind::Pose { turn } else { 0.0 }]
+}
+
+/// Where the robot of an episode starts, and at which step it is known.
+pub fn of_episode(
+    wanted: Wanted,
+    number: usize,
+    episode: &Trajectory,
+    trained: &Trained,
+) -> Result<(Place, usize)> {
+    let known = || (0..episode.len()).find_map(|t| Some((t, episode.states.get(t)?)));
+    let about = |state: &[f32]| Place::About {
+        pose: std::array::from_fn(|k| f64::from(state[k])),
+        spread: usual_spread(trained),
+    };
+    let experiment = &trained.config.experiment;
+    let is_tracking = experiment.world == WorldKind::Robot && experiment.robot.start == RobotStart::Tracking;
+    Ok(match wanted {
+        Wanted::Place(place) => (place, 0),
+        Wanted::Log => match known() {
+            Some((t, state)) => (about(state), t),
+            None => anyhow::bail!("episode {number}: no pose is known; say where robots start by --start"),
+        },
+        Wanted::AsTrained => match known().filter(|(t, _)| is_tracking && *t == 0) {
+            Some((_, state)) => (about(state), 0),
+            None => (Place::Anywhere, 0),
+        },
+    })
+}

@@ -1,0 +1,86 @@
+//! The filters of robots online, which share the learned map.
+
+use super::RobotEm;
+use super::sensor::{Anywhere, Bound, Model};
+use super::tracks::{Follower, Following};
+use crate::error::Result;
+use crate::online::{Estimate, Observation, OnlineFilter, Place, Start as OnlineStart};
+use driftless_core::{Belief, Reading, Stream};
+use driftless_world::trajectory::Start;
+use std::sync::Arc;
+
+type Models = Arc<[Box<dyn Model>]>;
+
+/// What all robots share.
+#[derive(Clone)]
+pub(super) struct Shared {
+    models: Models,
+    anywhere: Arc<Anywhere>,
+}
+
+/// A robot on its way.
+struct RobotFilter {
+    follower: Follower<Models, Arc<Anywhere>>,
+    began: bool,
+    /// NaN: a reading that says nothing.
+    blank: Vec<f32>,
+}
+
+impl RobotEm {
+    /// A copy of what was learned, made once.
+    fn shared(&self) -> Result<Shared> {
+        if let Some(shared) = self.shared.get() {
+            return Ok(shared.clone());
+        }
+        let (mut models, parameters): (Vec<Box<dyn Model>>, _) =
+            (self.models.iter().map(|model| model.fresh()).collect(), self.model_parameters());
+        models.iter_mut().try_for_each(|model| model.restore(&parameters))?;
+        let anywhere = Arc::new(self.anywhere());
+        Ok(self.shared.get_or_init(|| Shared { models: models.into(), anywhere }).clone())
+    }
+
+    /// Where a robot could be.
+    pub(super) fn anywhere(&self) -> Anywhere {
+        Anywhere::new(&self.models, &self.normalisation, self.settings.global_poses, self.seed)
+    }
+
+    pub(super) fn robot_filter(
+        &self,
+        particles: usize,
+        start: &OnlineStart,
+    ) -> Result<Box<dyn OnlineFilter>> {
+        let Shared { models, anywhere } = self.shared()?;
+        let first = match start.place {
+            Place::Anywhere => Start::House,
+            Place::About { pose, spread } => {
+                let [pose, spread] = [pose, spread].map(|numbers| numbers.map(|x| x as f32));
+                Start::About { pose, spread }
+            }
+        };
+        let following = Following { tuning: self.tuning, particles, start: first };
+        let draws = Stream::new(start.seed, start.episode);
+        let follower = self.follower(Bound::new(models, anywhere), &following, draws);
+        Ok(Box::new(RobotFilter { follower, began: false, blank: vec![f32::NAN; self.width] }))
+    }
+}
+
+impl OnlineFilter for RobotFilter {
+    fn step(&mut self, seen: Observation) -> Estimate {
+        let action = seen.action.map_or([f32::NAN; 3], |action| action.map(|x| x as f32));
+        let readings = seen.readings.unwrap_or(&self.blank);
+        let report = self.follower.step(|_| readings, action);
+        self.began = true;
+        let state = self.follower.state();
+        Estimate {
+            lost: self.follower.recovers().then_some(state.kidnapped),
+            collapsed: report.collapsed,
+            saw: report.reading == Reading::Present,
+            moved: report.moved && seen.action.is_some(),
+            ..Estimate::of(&state.belief)
+        }
+    }
+
+    fn belief(&self) -> Option<&Belief> {
+        self.began.then(|| self.follower.belief())
+    }
+}

@@ -1,0 +1,74 @@
+//! A robot with a log of its own is followed in memory that is used again, but for the ends of a scan's beams.
+
+#![allow(unsafe_code, reason = "an allocator that counts")]
+
+use driftless::learn::{Experiment, Normalisation, SensorKind, SensorSettings, TrainingSet, WorldKind};
+use driftless::methods::build;
+use driftless::online::{Observation, Place, Start};
+use driftless_world::labels::LabelBudget;
+use driftless_world::random::Random;
+use driftless_world::trajectory::{Labels, Observations, Rows, Trajectory};
+use std::alloc::{GlobalAlloc, Layout as Memory, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+struct Counting;
+
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: all is left to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Memory) -> *mut u8 {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Memory) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const BEAMS: usize = 32;
+
+/// A robot that turns on the spot in the middle of a round room: its scans are all alike.
+fn episode(random: &mut Random) -> Trajectory {
+    let rows = |width: usize, values: Vec<f32>| Rows::new(width, values).unwrap();
+    let seen: Vec<f32> = (0..20 * BEAMS).map(|_| (2.0 + 0.02 * random.normal()) as f32).collect();
+    let truth: Vec<f32> = (0..20).flat_map(|t| [1.0, 2.0, 0.1 * t as f32]).collect();
+    let moved: Vec<f32> = (0..20).flat_map(|_| [0.0, 0.0, 0.1]).collect();
+    let states = Labels::all(rows(3, truth));
+    Trajectory::new(Observations::Vectors(rows(BEAMS, seen)), rows(3, moved), states).unwrap()
+}
+
+/// One test alone in its process, so that nobody else allocates meanwhile.
+#[test]
+fn steps_allocate_the_ends_of_beams() {
+    let mut random = Random::new(1);
+    let episodes: Vec<Trajectory> = (0..4).map(|_| episode(&mut random)).collect();
+    let budget = LabelBudget::new(1.0, 1).unwrap();
+    let lessons = TrainingSet::new(Box::new(episodes.clone()), 0..4, budget).unwrap();
+    let sensor = SensorSettings { kind: SensorKind::Scan, columns: [0, BEAMS], ..SensorSettings::default() };
+    let experiment = Experiment { world: WorldKind::Robot, sensor: vec![sensor], ..Experiment::default() };
+    let mut method = build(&experiment, &Normalisation::measure(&lessons).unwrap()).unwrap();
+    method.train(1, &lessons).unwrap();
+    let place = Place::About { pose: [1.0, 2.0, 0.0], spread: [0.1, 0.1, 0.1] };
+    let mut filter = method.online_filter(100, &Start { place, ..Start::default() }).unwrap().unwrap();
+    let Observations::Vectors(rows) = &episodes[0].observations else { panic!("scans") };
+    let seen = |t| Observation {
+        readings: Some(rows.row(t)),
+        action: Some([0.0, 0.0, 0.1]),
+        ..Observation::default()
+    };
+    for t in 0..20 {
+        filter.step(seen(t));
+    }
+    let before = COUNT.load(Ordering::Relaxed);
+    for t in (0..20).cycle().take(200) {
+        filter.step(seen(t));
+    }
+    assert_eq!(COUNT.load(Ordering::Relaxed) - before, 200, "one a step");
+}
