@@ -175,6 +175,7 @@ fn settle(cell: &Cell, world: &World, folder: &Path) -> Result<()> {
         settings: Vec::new(),
         play: usize::from(cell.experiment.seed == 1),
         maze: None,
+        map: None,
     };
     let mut evaluated = evaluate::track(folder, &trial)?;
     evaluated.evaluation.about.world.clone_from(&world.name);

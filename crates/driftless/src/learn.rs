@@ -33,7 +33,7 @@ pub use session::{
 use crate::error::Result;
 use crate::online::OnlineFilter;
 use crate::parameters::Named;
-use driftless_world::evaluation::Track;
+use driftless_world::evaluation::{Surroundings, Track};
 use driftless_world::trajectory::Trajectory;
 
 /// What an epoch of training came to.
@@ -90,6 +90,11 @@ pub trait Method: Send {
     /// A filter for a robot online, with what was learned; nothing if the method has none.
     fn online_filter(&self, _particles: usize, _seed: u64) -> Option<Box<dyn OnlineFilter>> {
         None
+    }
+
+    /// What it knows of the world that reports can draw below paths: nothing, if it has no map of its own.
+    fn surroundings(&self) -> Surroundings {
+        Surroundings::default()
     }
 
     /// Parameters, by name: what is deployed.

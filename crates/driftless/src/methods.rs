@@ -29,6 +29,7 @@ pub use house::{HouseLstm, PfnetFilter, Training, Unlearned, UnlearnedMethod};
 pub use jonschkowski::Jonschkowski;
 pub use range_scan::RangeScan;
 pub use registry::{BuildMethod, Learns, METHODS, Registered, methods_in};
+pub(crate) use robot::check_given;
 pub use robot::{Mcl, RobotEm, RobotOdometry};
 
 use crate::error::{Error, Result};

@@ -118,7 +118,8 @@ mod tests {
         let gone = distance + (0.3 + 0.4 * (first * first + second * second)).sqrt() * f64::from(z[1]);
         let last = second + (0.1 * second * second + 0.2 * distance).sqrt() * f64::from(z[2]);
         let heading = 3.0 + turned;
-        let expected = Pose::new(1.0 + gone * heading.cos(), 2.0 + gone * heading.sin(), wrap(heading + last));
+        let expected =
+            Pose::new(1.0 + gone * heading.cos(), 2.0 + gone * heading.sin(), wrap(heading + last));
         assert_near(moved(action, z), expected);
     }
 

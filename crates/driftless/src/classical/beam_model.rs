@@ -54,7 +54,7 @@ impl BeamModel {
 }
 
 impl SensorModel for BeamModel {
-    fn log_likelihood(&self, pose: Pose, scan: &RangeScan) -> f64 {
+    fn visit(&self, pose: Pose, scan: &RangeScan, beam: &mut dyn FnMut(f64)) {
         let (sin, cos) = pose.heading.sin_cos();
         let most = self.farthest / self.pixel;
         let log = |(direction, reading): ([f64; 2], Reading)| {
@@ -63,7 +63,7 @@ impl SensorModel for BeamModel {
             let expected = self.walls.range([pose.x, pose.y], direction, most);
             self.likelihood(reading, expected.map(|pixels| pixels * self.pixel)).ln()
         };
-        scan.beams.iter().map(|beam| log((beam.direction, beam.reading))).sum()
+        scan.beams.iter().for_each(|met| beam(log((met.direction, met.reading))));
     }
 }
 

@@ -48,22 +48,20 @@ impl LikelihoodField {
 }
 
 impl SensorModel for LikelihoodField {
-    fn log_likelihood(&self, pose: Pose, scan: &RangeScan) -> f64 {
+    fn visit(&self, pose: Pose, scan: &RangeScan, beam: &mut dyn FnMut(f64)) {
         let (sin, cos) = pose.heading.sin_cos();
-        let mut sum = 0.0;
-        for beam in &scan.beams {
-            let Reading::Range(metres) = beam.reading else { continue };
-            let ([forward, left], range) = (beam.direction, metres / self.pixel);
+        for met in &scan.beams {
+            let Reading::Range(metres) = met.reading else { continue };
+            let ([forward, left], range) = (met.direction, metres / self.pixel);
             let x = pose.x + (cos * forward - sin * left) * range;
             let y = pose.y + (sin * forward + cos * left) * range;
             let is_on_map = x >= 0.0 && y >= 0.0 && x < self.width as f64 && y < self.height as f64;
-            sum += if is_on_map {
+            beam(if is_on_map {
                 f64::from(self.logs[x as usize * self.height + y as usize])
             } else {
                 self.elsewhere
-            };
+            });
         }
-        sum
     }
 }
 

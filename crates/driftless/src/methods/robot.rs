@@ -7,13 +7,18 @@
 
 mod beacons;
 mod calibration;
+mod given;
+mod mcl;
 mod motion;
 mod odometry;
 mod scan;
 mod sensor;
+mod textbook_scan;
 mod tracks;
 mod walks;
 
+pub(crate) use given::check as check_given;
+pub use mcl::Mcl;
 pub use odometry::RobotOdometry;
 
 use super::anchored::Supervision;
@@ -28,7 +33,7 @@ use crate::parameters::Named;
 use crate::resample::ResamplerSettings;
 use crate::smooth::chain::Bridge;
 use driftless_core::{Filter, Stream};
-use driftless_world::evaluation::Track;
+use driftless_world::evaluation::{Surroundings, Track};
 use driftless_world::pose::Frame;
 use driftless_world::trajectory::Trajectory;
 use motion::Bias;
@@ -68,6 +73,10 @@ pub struct RobotEm {
     /// M poses at each step of each episode, as drawn last; empty where nothing is known.
     paths: Vec<Vec<Vec<[f32; 3]>>>,
     effective_sample_size: f64,
+    /// Whether a map or beacons are given, so that robots can be found without any label.
+    has_given_map: bool,
+    /// amcl's alphas, if odometry is neither calibrated nor its noise learned.
+    textbook: Option<[f32; 4]>,
     filter: Filter,
     /// Made when missing.
     walks: Option<Vec<Walk>>,
@@ -83,8 +92,11 @@ impl RobotEm {
         if experiment.sensor.is_empty() {
             return Err(Error::setting("sensor", "is missing: a robot needs at least one [[sensor]]"));
         }
-        if experiment.label_fraction <= 0.0 {
-            return Err(Error::setting("label_fraction", "must be above 0: a map needs some known poses"));
+        if experiment.label_fraction <= 0.0 && !experiment.has_given_map() {
+            return Err(Error::setting(
+                "label_fraction",
+                "must be above 0: a map needs some known poses, unless it is given",
+            ));
         }
         Ok(Self {
             supervision,
@@ -103,15 +115,23 @@ impl RobotEm {
             tuning: Tuning { tempering: FIRST_TEMPERING, noise: 1.0 },
             paths: Vec::new(),
             effective_sample_size: 0.0,
+            has_given_map: experiment.has_given_map(),
+            textbook: None,
             filter: ResamplerSettings::apply(experiment.resampler.as_ref(), Filter::bootstrap(1))?,
             walks: None,
         })
     }
 
-    /// Calibrates odometry and its noise by the labels.
+    /// Calibrates odometry and its noise by the labels; where there are none, on a given map, it is as usual.
     fn learn_motion(&mut self, walks: &[Walk]) -> Result<()> {
         if !walks.iter().any(Walk::has_label) {
-            return Err(Error::setting("label_fraction", "left no pose known: a map needs some"));
+            if self.has_given_map {
+                return Ok(());
+            }
+            return Err(Error::setting(
+                "label_fraction",
+                "left no pose known: a map needs some, unless it is given",
+            ));
         }
         self.bias = Bias::fit(walks, self.frame, self.normalisation.step_size);
         let mut chains: Vec<&Walk> = walks.iter().filter(|walk| walk.has_label()).collect();
@@ -175,6 +195,7 @@ impl Method for RobotEm {
             None => walks::load(lessons)?,
         };
         if epoch == 1 {
+            self.models.iter_mut().try_for_each(|model| model.prepare())?;
             self.learn_motion(&walks)?;
         } else if self.supervision == Supervision::BetweenLabels {
             self.draw(epoch, &walks);
@@ -199,6 +220,12 @@ impl Method for RobotEm {
             Anywhere::new(&self.models, &self.normalisation, self.settings.global_poses, self.seed);
         let one = |(number, episode)| self.track_one(&anywhere, number, episode, how);
         episodes.par_iter().enumerate().map(one).collect()
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        let mut known = Surroundings::default();
+        self.models.iter().for_each(|model| model.surroundings(&mut known));
+        known
     }
 
     fn parameters(&self) -> Vec<Named> {

@@ -9,7 +9,7 @@ use crate::methods::anchored::noise;
 use crate::methods::house::told;
 use crate::methods::recorder::Recorder;
 use driftless_core::filter::{Population, Recovery, Tempering};
-use driftless_core::motion::{Odometry, Still};
+use driftless_core::motion::{Odometry, Still, TurnAndGo};
 use driftless_core::{Belief, Draws, Filter, FilterState, Motion, Particles, Space, Stream, Workspace};
 use driftless_world::evaluation::Track;
 use driftless_world::trajectory::{Start, Trajectory};
@@ -40,10 +40,20 @@ impl RobotEm {
         Odometry { missing: self.missing, ..odometry }
     }
 
+    /// The same as amcl has it.
+    fn turn_and_go(&self) -> Option<TurnAndGo> {
+        self.textbook.map(|alphas| TurnAndGo { alphas, missing: self.normalisation.missing_motion() })
+    }
+
     fn filter(&self, how: &Following) -> Filter {
         let is_global = !matches!(how.start, Start::About { .. });
         let most = if is_global { self.settings.global_particles.max(how.particles) } else { how.particles };
         let found = FOUND * self.settings.lost;
+        if self.textbook.is_some() {
+            // Likelihoods as they are, and no recovery, which amcl has switched off.
+            let population = Population { least: how.particles, most, found };
+            return Filter { population, tempering: Tempering::NONE, recovery: None, ..self.filter.clone() };
+        }
         Filter {
             population: Population { least: how.particles, most, found },
             tempering: Tempering {
@@ -67,6 +77,7 @@ impl RobotEm {
     ) {
         let (filter, odometry, mut workspace) =
             (self.filter(how), self.odometry(how.tuning.noise), Workspace::new(Space::SE2));
+        let textbook = self.turn_and_go();
         sensor.t = how.first;
         let mut state = None;
         if let Start::About { pose, spread } = how.start {
@@ -82,7 +93,12 @@ impl RobotEm {
             sensor.t = t;
             let action = self.bias.corrected(walk.actions[t].map(f64::from)).map(|x| x as f32);
             let mut driven = odometry.by(Some(action));
-            let motion: &mut dyn Motion = if t > how.first { &mut driven } else { &mut Still };
+            let mut gone = textbook.as_ref().map(|odometry| odometry.by(Some(action)));
+            let motion: &mut dyn Motion = match &mut gone {
+                _ if t == how.first => &mut Still,
+                Some(gone) => gone,
+                None => &mut driven,
+            };
             let report = filter.step(&mut state, motion, &mut sensor, draws, &mut workspace);
             show(t, &state.belief, report.log_evidence);
         }
