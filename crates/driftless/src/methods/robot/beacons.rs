@@ -268,6 +268,17 @@ impl Model for Beacons {
         Reading::Present
     }
 
+    /// Around beacons that are given, by half of their extent, if nothing better is known.
+    fn extent(&self, seen: bool) -> Option<[[f64; 2]; 2]> {
+        let places = || self.places.iter().flatten();
+        let edge = |k: usize, pick: fn(f64, f64) -> f64| places().map(|place| place[k]).reduce(pick);
+        let low = [edge(0, f64::min)?, edge(1, f64::min)?];
+        let high = [edge(0, f64::max)?, edge(1, f64::max)?];
+        let room = 0.5 * (high[0] - low[0]).max(high[1] - low[1]).max(1.0);
+        let extent = [low.map(|x| x - room), high.map(|x| x + room)];
+        (self.settings.is_given() && !seen).then_some(extent)
+    }
+
     fn surroundings(&self, known: &mut Surroundings) {
         known.marks.extend(self.places.iter().flatten());
     }

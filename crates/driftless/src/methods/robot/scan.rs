@@ -233,7 +233,7 @@ impl Model for Scan {
         Some(corner.map(|x| x + self.grid.cell * random.unit()))
     }
 
-    fn extent(&self) -> Option<[[f64; 2]; 2]> {
+    fn extent(&self, _: bool) -> Option<[[f64; 2]; 2]> {
         self.settings.is_given().then(|| self.grid.extent(Cell::Free, 0.0)).flatten()
     }
 

@@ -48,8 +48,8 @@ pub(super) trait Model: Send + Sync {
         None
     }
 
-    /// The box of a given map, in which robots can be wherever they were seen.
-    fn extent(&self) -> Option<[[f64; 2]; 2]> {
+    /// Where robots can be by what is given, whether or not they were seen anywhere.
+    fn extent(&self, _seen: bool) -> Option<[[f64; 2]; 2]> {
         None
     }
 
@@ -130,7 +130,7 @@ impl Anywhere {
         let (low, high) = (normalisation.low, normalisation.high);
         let margin = MARGIN * (high[0] - low[0]).max(high[1] - low[1]).max(1e-6);
         let seen = [[low[0] - margin, low[1] - margin], [high[0] + margin, high[1] + margin]];
-        let bounds = models.iter().find_map(|model| model.extent()).unwrap_or(seen);
+        let bounds = models.iter().find_map(|model| model.extent(low[0] < high[0])).unwrap_or(seen);
         let mut random = Random::stream(seed, 0x706c_6163_6573);
         let inside = |[x, y]: [f64; 2]| {
             (bounds[0][0]..=bounds[1][0]).contains(&x) && (bounds[0][1]..=bounds[1][1]).contains(&y)

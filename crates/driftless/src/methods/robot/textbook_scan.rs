@@ -124,8 +124,8 @@ impl Model for TextbookScan {
         self.scan.place(random)
     }
 
-    fn extent(&self) -> Option<[[f64; 2]; 2]> {
-        self.scan.extent()
+    fn extent(&self, seen: bool) -> Option<[[f64; 2]; 2]> {
+        self.scan.extent(seen)
     }
 
     fn surroundings(&self, known: &mut Surroundings) {

@@ -12,6 +12,7 @@ use driftless_core::filter::{Population, Recovery, Tempering};
 use driftless_core::motion::{Odometry, Still, TurnAndGo};
 use driftless_core::{Belief, Draws, Filter, FilterState, Motion, Particles, Space, Stream, Workspace};
 use driftless_world::evaluation::Track;
+use driftless_world::pose::Frame;
 use driftless_world::trajectory::{Start, Trajectory};
 
 /// Least noise of the filter's motion, in mean steps and turns: particles that descend from one must part.
@@ -40,9 +41,10 @@ impl RobotEm {
         Odometry { missing: self.missing, ..odometry }
     }
 
-    /// The same as amcl has it.
+    /// The same as amcl has it, which knows the robot's frame alone.
     fn turn_and_go(&self) -> Option<TurnAndGo> {
-        self.textbook.map(|alphas| TurnAndGo { alphas, missing: self.normalisation.missing_motion() })
+        let alphas = self.textbook.filter(|_| self.frame == Frame::Robot);
+        alphas.map(|alphas| TurnAndGo { alphas, missing: self.normalisation.missing_motion() })
     }
 
     fn filter(&self, how: &Following) -> Filter {
