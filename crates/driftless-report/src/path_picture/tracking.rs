@@ -7,7 +7,7 @@ use crate::canvas::{Area, Canvas, Vertex};
 use crate::colour::{Rgb, category};
 use crate::font::{Align, CAP_HEIGHT};
 use crate::image::Image;
-use driftless_world::evaluation::{Episode, EpisodeStep, Particle};
+use driftless_world::evaluation::{Episode, EpisodeStep, Particle, Plan};
 use driftless_world::files::png_image::{self, Samples};
 use driftless_world::{Error, Pose, Result};
 
@@ -91,7 +91,9 @@ impl TrackingPicture<'_> {
     /// Clouds of all shown steps, older ones fainter; heavier particles darker and larger.
     fn draw_particles(&self, canvas: &mut Canvas, view: &View, shown: &[EpisodeStep]) {
         let plan = &self.episode.plan;
-        for (i, step) in shown.iter().enumerate() {
+        // Thousands of particles of a robot that could be anywhere would hide a map.
+        let hidden = if plan.ground.is_some() { shown.len() * 4 / 5 } else { 0 };
+        for (i, step) in shown.iter().enumerate().skip(hidden) {
             let age = moment(i, shown.len() - 1);
             let alpha = if i + 1 == shown.len() { 0.9 } else { 0.06 + 0.16 * age };
             let mut particles = step.particles.particles(plan);
@@ -121,7 +123,8 @@ impl TrackingPicture<'_> {
             canvas.polyline(&line(PAPER), 6.5, 0.75);
             canvas.polyline(&line(colour), 3.0, 1.0);
             // Short steps on a large map would hide the line.
-            let apart = if self.episode.plan.ground.is_some() { BETWEEN_STOPS } else { 0.0 };
+            let Plan { ground, marks, .. } = &self.episode.plan;
+            let apart = if ground.is_some() || !marks.is_empty() { BETWEEN_STOPS } else { 0.0 };
             let mut before = None;
             for (i, pose) in path.iter().enumerate().filter(|(_, pose)| has_place(pose)) {
                 let at = view.place_of(pose);
@@ -137,10 +140,14 @@ impl TrackingPicture<'_> {
     /// How much lower the marks stand than the scale bar: a line, if the map is too narrow for both.
     fn second_line(&self, view: &View) -> f64 {
         let bar = legend::round_length(view) * view.pixels + LABEL.width(&self.scale_words(view)) as f64;
+        if bar + 40.0 + self.marks_width() > view.panel.width() { 32.0 } else { 0.0 }
+    }
+
+    /// Room that the marks of the key take.
+    fn marks_width(&self) -> f64 {
         let words = ["estimate", "truth", WEIGHTS, MARKS];
         let count = words.len() - usize::from(self.episode.plan.marks.is_empty());
-        let marks: f64 = words[..count].iter().map(|word| LABEL.width(word) as f64 + 54.0).sum();
-        if bar + 40.0 + marks > view.panel.width() { 32.0 } else { 0.0 }
+        words[..count].iter().map(|word| LABEL.width(word) as f64 + 54.0).sum()
     }
 
     fn scale_words(&self, view: &View) -> String {
@@ -157,7 +164,8 @@ impl TrackingPicture<'_> {
         LABEL.draw(canvas, &self.scale_words(view), [panel.left + width + 14.0, baseline], Align::Left);
         let lower = self.second_line(view);
         let (y, baseline) = (y + lower, baseline + lower);
-        let mut x = panel.right;
+        // Below a narrow map they begin at the page's margin.
+        let mut x = panel.right.max(MARGIN + self.marks_width());
         for (word, colour) in [("estimate", estimate_colour()), ("truth", INK)] {
             LABEL.draw(canvas, word, [x, baseline], Align::Right);
             x -= LABEL.width(word) as f64 + 20.0;

@@ -203,7 +203,7 @@ impl Method for RobotEm {
         self.models = self.fitted(&walks, |_| true);
         let surprise = self.calibrate(epoch, &walks);
         self.walks = Some(walks);
-        let drawn = self.supervision == Supervision::BetweenLabels && epoch > 1;
+        let drawn = self.paths.iter().any(|path| !path.is_empty());
         Ok(EpochReport {
             losses: surprise
                 .map(|loss| ("surprise at held-out labels".to_owned(), loss))
