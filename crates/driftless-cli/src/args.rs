@@ -106,6 +106,7 @@ pub struct Inspect {
 Examples:
   driftless show nav01_train.npz --episode 3 --out walk.png
   driftless show old.npz --maze maze2 --frames 12 --out walk.png
+  driftless show mylog.npz --map floor.yaml --out walk.png
   driftless show train.tfrecords --out house.png")]
 pub struct Show {
     /// A data file, or the drawing of a maze
@@ -126,6 +127,10 @@ pub struct Show {
     /// The maze to draw the path on: maze1, maze2, maze3 or a drawing [default: found out from the file]
     #[arg(long)]
     pub maze: Option<String>,
+
+    /// A ROS map (yaml) to draw the path on
+    #[arg(long, value_name = "FILE", conflicts_with = "maze")]
+    pub map: Option<PathBuf>,
 
     /// Replace the picture if it exists
     #[arg(long, short)]

@@ -14,10 +14,11 @@ use anyhow::{Context, Result};
 use driftless::learn::{DataFiles, Detail, Experiment, HANDFUL, Purpose, Recordings, Tracking, Trained};
 use driftless::methods::build;
 use driftless_report::{Provenance, Record};
-use driftless_world::evaluation::{Episodes, Plan};
+use driftless_world::evaluation::{Episodes, Plan, Surroundings};
+use driftless_world::files::ros_map::RosMap;
 use driftless_world::files::{Fingerprint, NewFile, Overwrite};
 use driftless_world::maze::Layout;
-use driftless_world::{About, Evaluation, Track};
+use driftless_world::{About, Evaluation, OccupancyGrid, Track};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -42,6 +43,8 @@ pub struct Trial {
     pub play: usize,
     /// The world, if the file does not tell.
     pub maze: Option<Layout>,
+    /// A map to draw episodes on, if not the one that the method has.
+    pub map: Option<OccupancyGrid>,
 }
 
 /// What came of it.
@@ -74,6 +77,7 @@ pub fn run(wanted: &args::Evaluate) -> Result<()> {
         settings: wanted.settings.clone(),
         play: usize::from(wanted.play),
         maze: wanted.maze.as_deref().map(open_maze).transpose()?,
+        map: wanted.map.as_ref().map(|path| RosMap::read(path).map(|map| map.grid())).transpose()?,
     };
     let mut evaluated = track(&wanted.run, &trial)?;
     save(&wanted.run, &mut evaluated)?;
@@ -129,7 +133,7 @@ pub fn track(run: &Path, trial: &Trial) -> Result<Evaluated> {
     let mut progress = Progress::new("evaluate", "episodes", count + play);
     let tracks = tracks(&trained, &recordings, count, (experiment.particles, trial.seed), &mut progress)?;
     let about = about(&experiment, &recordings, &tracks, trial.maze.as_ref())?;
-    let plan = plan(&recordings, &tracks, trial.maze.as_ref())?;
+    let plan = plan(&recordings, &tracks, trial, &trained.method.surroundings())?;
     let episodes = playback::record(&trained, &recordings, play, (&about, &plan), trial.seed)?;
     progress.advance(play);
     progress.finish();
@@ -204,20 +208,23 @@ fn about(
     })
 }
 
-/// The maze; where it is not known, the box of all true poses, with some space around.
-fn plan(recordings: &Recordings, tracks: &[Track], maze: Option<&Layout>) -> Result<Plan> {
-    let found = if maze.is_none() { recordings.maze()? } else { None };
-    if let Some(layout) = maze.or(found.as_ref()) {
+/// The maze, or the map that the method has; where neither is known, the box of all true poses, with some space around.
+fn plan(
+    recordings: &Recordings,
+    tracks: &[Track],
+    trial: &Trial,
+    surroundings: &Surroundings,
+) -> Result<Plan> {
+    let found = if trial.maze.is_none() { recordings.maze()? } else { None };
+    if let Some(layout) = trial.maze.as_ref().or(found.as_ref()) {
         return Ok(Plan::of_maze(layout));
     }
-    let truths = || tracks.iter().flat_map(|track| &track.truth).map(|pose| [pose.x, pose.y]);
-    let edge =
-        |k: usize, pick: fn(f64, f64) -> f64| truths().map(|place| place[k]).reduce(pick).unwrap_or(0.0);
-    let [low, high] = [[edge(0, f64::min), edge(1, f64::min)], [edge(0, f64::max), edge(1, f64::max)]];
-    let space = 0.05 * (high[0] - low[0]).max(high[1] - low[1]).max(1.0);
-    let (low, high) = (low.map(|value| value - space), high.map(|value| value + space));
-    let unit = if recordings.unit().is_empty() { "units" } else { recordings.unit() };
-    Ok(Plan { low, high, walls: Vec::new(), unit: unit.into() })
+    let truths = tracks.iter().flat_map(|track| &track.truth).map(|pose| [pose.x, pose.y]);
+    let given = trial
+        .map
+        .as_ref()
+        .map(|grid| Surroundings { grid: Some(grid.clone()), marks: surroundings.marks.clone() });
+    Ok(given.as_ref().unwrap_or(surroundings).plan(truths, recordings.unit())?)
 }
 
 /// Figures on what a method has learned from, or was chosen by, are too good.

@@ -1,6 +1,7 @@
 //! `driftless reproduce`: all runs of an experiment, one after another, and the report on them.
 
 mod plan;
+mod robots;
 mod worlds;
 
 pub use plan::{Cell, NOISY_HOUSES, Scope};
@@ -14,7 +15,7 @@ use crate::usage::misused;
 use crate::{interrupt, report};
 use anyhow::{Context, Result, bail, ensure};
 use driftless::config::renamed_method;
-use driftless::learn::{Files, Outcome, RunFolder};
+use driftless::learn::{Files, Outcome, RunFolder, WorldKind};
 use driftless_report::paired::Pairs;
 use driftless_world::Evaluation;
 use driftless_world::files::Fingerprint;
@@ -48,11 +49,17 @@ pub fn run(wanted: &Reproduce) -> Result<()> {
     };
     let out = wanted.out.clone().unwrap_or_else(|| {
         let quick = if wanted.quick { "-quick" } else { "" };
-        let world = wanted.experiment.world();
+        let world = match wanted.experiment {
+            Paper::Robots => "robots".to_owned(),
+            _ => wanted.experiment.world().to_string(),
+        };
         PathBuf::from(format!("runs/reproduce-{world}{quick}"))
     });
-    let names = names(wanted);
-    let cells = scope.cells(&names)?;
+    let robots = robots::worlds(wanted)?;
+    let names =
+        if robots.is_empty() { names(wanted) } else { robots.iter().map(|r| r.name.clone()).collect() };
+    let mut cells = scope.cells(&names)?;
+    robots::describe_all(&mut cells, &robots)?;
     let all: f64 = cells.iter().map(Cell::seconds).sum();
     print(&format!(
         "{} runs in {}: about {} on two cores if none is done yet\n",
@@ -63,7 +70,7 @@ pub fn run(wanted: &Reproduce) -> Result<()> {
     if wanted.estimate {
         return Ok(());
     }
-    let worlds = worlds(wanted, &out)?;
+    let worlds = if robots.is_empty() { worlds(wanted, &out)? } else { robots };
     compare(&cells, &worlds, &out)
 }
 
@@ -95,7 +102,8 @@ fn worlds(wanted: &Reproduce, out: &Path) -> Result<Vec<World>> {
 fn check_settings(settings: &[String]) -> Result<()> {
     let planned = [
         ("method", "--methods"),
-        ("world", "`reproduce maze` or `reproduce house`"),
+        ("world", "`reproduce maze`, `reproduce house` or `reproduce robots`"),
+        ("robot.start", "the worlds whose names end in -global"),
         ("label_fraction", "--labels"),
         ("seed", "--seeds"),
         ("epochs", "--epochs"),
@@ -132,7 +140,8 @@ pub fn compare(cells: &[Cell], worlds: &[World], out: &Path) -> Result<()> {
         let pace = if planned > 0.0 { took / planned } else { 1.0 };
         complain(&format!("\n{heading}; about {} left in all", duration(pace * left)));
         let started = Instant::now();
-        settle(cell, world, &place(cell))?;
+        let origin = cell.origin().map(|name| out.join("runs").join(name));
+        settle(cell, world, &place(cell), origin.as_deref())?;
         left -= cell.seconds();
         // What is not trained takes seconds, and says nothing of the others.
         if cell.is_trained() {
@@ -146,7 +155,10 @@ pub fn compare(cells: &[Cell], worlds: &[World], out: &Path) -> Result<()> {
 }
 
 /// Trains a cell to its end, wherever it was left, and evaluates it.
-fn settle(cell: &Cell, world: &World, folder: &Path) -> Result<()> {
+fn settle(cell: &Cell, world: &World, folder: &Path, origin: Option<&Path>) -> Result<()> {
+    if let Some(origin) = origin {
+        return if robots::take_over(cell, origin, folder)? { examine(cell, world, folder) } else { Ok(()) };
+    }
     let epochs = cell.experiment.epochs;
     let ended = if folder.join("config.toml").is_file() {
         train::run_again(folder, |_| Watcher::new(epochs))?
@@ -165,16 +177,24 @@ fn settle(cell: &Cell, world: &World, folder: &Path) -> Result<()> {
     if best.is_none() {
         return Ok(());
     }
+    examine(cell, world, folder)
+}
+
+/// Evaluates a run. Robots' own logs are followed with another noise of the filter for each seed; in mazes and houses a
+/// seed has other noise of its own.
+fn examine(cell: &Cell, world: &World, folder: &Path) -> Result<()> {
+    let own_seed = cell.experiment.world == WorldKind::Robot;
     let trial = Trial {
         data: world.test.clone(),
         steps: None,
         particles: world.particles,
         episodes: None,
-        seed: TEST_SEED,
+        seed: if own_seed { cell.experiment.seed } else { TEST_SEED },
         odometry_noise: None,
         settings: Vec::new(),
         play: usize::from(cell.experiment.seed == 1),
         maze: None,
+        map: None,
     };
     let mut evaluated = evaluate::track(folder, &trial)?;
     evaluated.evaluation.about.world.clone_from(&world.name);

@@ -4,13 +4,15 @@ use crate::args::Show;
 use crate::data::{Data, open_maze};
 use crate::output::{print, typed};
 use crate::usage::misused;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use driftless::learn::guess_maze;
 use driftless_report::path_picture::{Region, spread_steps};
 use driftless_report::{Background, Bounds, FramePick, Image, PathPicture};
 use driftless_world::files::pfnet::{HouseEpisode, HouseMaps, METRES_PER_PIXEL};
+use driftless_world::files::ros_map::RosMap;
 use driftless_world::files::{FileKind, NewFile, Overwrite};
 use driftless_world::maze::Layout;
+use driftless_world::occupancy::{Cell, OccupancyGrid};
 use driftless_world::{Dataset, Images, Observations, Pixels, Pose, Trajectory};
 use std::io::Write;
 use std::path::Path;
@@ -68,11 +70,14 @@ fn picture(wanted: &Show) -> Result<PathPicture> {
             .and_then(|provenance| provenance.maze)
             .or_else(|| guessed(&wanted.file, &data, &path)),
     };
-    let subtitle =
-        layout.as_ref().map_or_else(|| "no map known; name one with --maze".into(), |l| l.name().to_owned());
-    let background = match &layout {
-        Some(layout) => maze_background(layout),
-        None => Background::Empty { bounds: Bounds::around(&path) },
+    let map_name = wanted.map.as_ref().map(|map| map.display().to_string());
+    let subtitle = map_name.or(layout.as_ref().map(|layout| layout.name().to_owned()));
+    let subtitle = subtitle.unwrap_or_else(|| "no map known; name one with --maze or --map".into());
+    let map = wanted.map.as_ref().map(|map| Ok::<_, Error>(map_background(&RosMap::read(map)?.grid())?));
+    let background = match (map.transpose()?, &layout) {
+        (Some(map), _) => map,
+        (None, Some(layout)) => maze_background(layout),
+        (None, None) => Background::Empty { bounds: Bounds::around(&path) },
     };
     let frames = frames(&episode, usize::from(wanted.frames))?;
     Ok(PathPicture { title, subtitle, background, path, frames, unit: data.unit().into() })
@@ -124,6 +129,19 @@ fn maze_background(layout: &Layout) -> Background {
         }
     }
     Background::Walls { width, height, segments: layout.segments(), regions }
+}
+
+/// Walls grey, free cells white, what is unknown between.
+fn map_background(grid: &OccupancyGrid) -> driftless_world::Result<Background> {
+    let [width, height] = grid.size;
+    let colour = |(x, y): (usize, usize)| match grid.cells[x * height + y] {
+        Cell::Occupied => [110, 116, 128],
+        Cell::Free => [255; 3],
+        Cell::Unknown => [236, 237, 239],
+    };
+    let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+    let image = Image::new(width, height, places.flat_map(colour).collect())?;
+    Ok(Background::Raster { image, origin: grid.origin, scale: grid.cell })
 }
 
 fn house_picture(title: String, episode: &HouseEpisode, count: usize) -> Result<PathPicture> {

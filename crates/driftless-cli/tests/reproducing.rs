@@ -2,7 +2,11 @@
 
 mod terminal;
 
-use driftless_world::Evaluation;
+use driftless_report::Record;
+use driftless_world::files::log::LogWriter;
+use driftless_world::files::{Overwrite, zip::Method};
+use driftless_world::pose::{Frame, Pose};
+use driftless_world::{Evaluation, Labels, Observations, Rows, Trajectory};
 use terminal::{Folder, SMALL, read, run};
 
 /// A comparison of two methods in a small world of one's own.
@@ -106,4 +110,69 @@ fn results_of_other_data_are_not_reported() {
         let (_, error) = reproduce_some(2, &folder, &[&more[..], &["--set", setting]].concat());
         assert!(error.contains(words), "{words}: {error}");
     }
+}
+
+/// Robots that drive in circles among three beacons, whose distances they measure.
+fn write_log(path: &str, first: f64) {
+    let mut file = LogWriter::create(path, Overwrite::Refuse, Method::Stored, "").unwrap();
+    for episode in 0..4 {
+        let mut pose = Pose::new(1.0 + 0.3 * f64::from(episode), 2.0, first + f64::from(episode));
+        let (mut seen, mut moved, mut truth) = (Vec::new(), Vec::new(), Vec::new());
+        for t in 0..20 {
+            let action = [0.2, 0.0, if t % 7 < 4 { 0.25 } else { -0.1 }];
+            if t > 0 {
+                pose = pose.moved(action, Frame::Robot);
+            }
+            let error = 0.02 * f64::from(t % 5 - 2);
+            seen.extend(
+                [[0.0, 0.0], [6.0, 1.0], [2.0, 5.0]]
+                    .map(|[x, y]: [f64; 2]| ((x - pose.x).hypot(y - pose.y) + error) as f32),
+            );
+            moved.extend(if t == 0 { [0.0; 3] } else { action.map(|x| (1.01 * x) as f32) });
+            truth.extend([pose.x, pose.y, pose.heading].map(|x| x as f32));
+        }
+        let rows = |width, values| Rows::new(width, values).unwrap();
+        let states = Labels::all(rows(3, truth));
+        let seen = Observations::Vectors(rows(3, seen));
+        file.push(&Trajectory::new(seen, rows(3, moved), states).unwrap()).unwrap();
+    }
+    file.finish().unwrap();
+}
+
+/// Pairs of logs in a folder: tracked and found by what one training has learned, with another noise for each seed.
+#[test]
+fn robots_of_a_folder_are_compared() {
+    let folder = Folder::new("robots");
+    std::fs::create_dir(folder.path("logs")).unwrap();
+    write_log(&folder.path("logs/yard_train.npz"), 0.0);
+    write_log(&folder.path("logs/yard_test.npz"), 0.5);
+    let (data, out) = (folder.path("logs"), folder.path("out"));
+    let arguments = ["reproduce", "robots", "--data", &data, "--out", &out, "--labels", "0.5"];
+    let arguments =
+        [&arguments[..], &["--methods", "mcl,odometry", "--seeds", "2", "--set", "robot.global_poses=2000"]];
+    let (told, going) = run(0, &arguments.concat());
+    assert!(told.contains("6 runs") && told.contains("Monte-Carlo localisation"), "{told}");
+    assert!(going.contains("yard-global-mcl-50pct-seed2"), "{going}");
+    let record = |name: &str| {
+        let text = String::from_utf8(read(&folder.path(&format!("out/runs/{name}/record.json")))).unwrap();
+        Record::from_json(&text).unwrap()
+    };
+    for seed in [1, 2] {
+        let [told, found] =
+            ["yard", "yard-global"].map(|world| record(&format!("{world}-mcl-50pct-seed{seed}")));
+        assert_eq!((told.provenance.filter_seed, found.provenance.filter_seed), (seed, seed));
+        assert_eq!((told.about.world.as_str(), found.about.world.as_str()), ("yard", "yard-global"));
+        assert!(told.trajectories != found.trajectories);
+    }
+    let page = String::from_utf8(read(&folder.path("out/report/index.html"))).unwrap();
+    assert!(page.contains("\"marks\":[["), "beacons are marked");
+    let first = read(&folder.path("out/runs/yard-global-mcl-50pct-seed1/evaluation.json"));
+    std::fs::remove_dir_all(folder.path("out/runs/yard-global-mcl-50pct-seed1")).unwrap();
+    let (_, going) = run(0, &arguments.concat());
+    assert_eq!(going.matches("done before").count(), 5, "{going}");
+    assert_eq!(read(&folder.path("out/runs/yard-global-mcl-50pct-seed1/evaluation.json")), first);
+    let (_, error) = run(2, &["reproduce", "robots"]);
+    assert!(error.contains("--data DIR is needed"), "{error}");
+    let (_, error) = run(2, &["reproduce", "robots", "--data", &out]);
+    assert!(error.contains("NAME_train.npz"), "{error}");
 }

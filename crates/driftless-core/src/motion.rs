@@ -1,5 +1,9 @@
 //! How states move: the trait, and odometry in the plane.
 
+mod turn_and_go;
+
+pub use turn_and_go::{Gone, TurnAndGo};
+
 use crate::angles::{cos_sin, wrapped};
 use crate::cpu::{Cpu, Work};
 use crate::draws::Draws;

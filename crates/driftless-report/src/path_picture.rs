@@ -3,6 +3,7 @@
 mod background;
 mod badge;
 mod frames;
+mod ground;
 mod legend;
 mod route;
 mod statistics;

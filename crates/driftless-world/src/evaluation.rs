@@ -9,20 +9,24 @@ mod cloud;
 mod episode;
 mod errors;
 mod figure;
+mod ground;
 mod localisation;
 mod overall;
 mod plan;
 mod plan_of_house;
 mod step;
+mod surroundings;
 mod track;
 
 pub use about::{About, length_decimals};
 pub use cloud::{Cloud, Particle};
 pub use episode::{Episode, EpisodeStep, Episodes, Seen};
 pub use figure::{Figure, quantile};
+pub use ground::Ground;
 pub use localisation::Localisation;
 pub use plan::Plan;
 pub use step::StepFigures;
+pub use surroundings::Surroundings;
 pub use track::Track;
 
 use crate::error::{Error, Result};

@@ -7,6 +7,8 @@
 //! | PyDPF's tables | csv | [`csv`] |
 //! | PF-net's houses | TFRecord of `tf.train.Example` with PNGs inside | [`pfnet`] |
 //!
+//! Maps of a floor are those of ROS, [`ros_map`]: a description in YAML and an image.
+//!
 //! Weights of others come in a container of their own: [`tensor_bundle`], TensorFlow's checkpoints.
 
 pub mod array;
@@ -25,6 +27,7 @@ pub mod pfnet;
 pub mod png_image;
 pub mod protobuf;
 pub mod provenance;
+pub mod ros_map;
 pub mod source;
 pub mod spool;
 pub mod tensor_bundle;

@@ -30,9 +30,16 @@ use driftless_world::pose::Pose;
 
 /// How well scans fit the map.
 pub trait SensorModel: Send + Sync + std::fmt::Debug {
-    /// The logarithm of the scan's likelihood at a pose in map pixels, beams taken as independent. It may
+    /// Visits the logarithm of each beam's likelihood at a pose in map pixels; beams that say nothing are left out. It may
     /// be -∞, but it is never NaN.
-    fn log_likelihood(&self, pose: Pose, scan: &RangeScan) -> f64;
+    fn visit(&self, pose: Pose, scan: &RangeScan, beam: &mut dyn FnMut(f64));
+
+    /// The logarithm of the scan's likelihood, beams taken as independent.
+    fn log_likelihood(&self, pose: Pose, scan: &RangeScan) -> f64 {
+        let mut sum = 0.0;
+        self.visit(pose, scan, &mut |log| sum += log);
+        sum
+    }
 }
 
 /// The walls of a house. Doors are open.

@@ -19,8 +19,8 @@ pub use data::{Source, TrainingSet};
 pub use describe::{Described, describe};
 pub use experiment::{
     Experiment, HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, MethodName, MotionFrame,
-    MotionKind, MotionSettings, RobotSettings, RobotStart, SeenImages, SeenMaps, SensorKind, SensorSettings,
-    StateKind, StateSettings, ViewGeometry, WorldKind,
+    MotionKind, MotionSettings, RobotSettings, RobotStart, ScanModel, SeenImages, SeenMaps, SensorKind,
+    SensorSettings, StateKind, StateSettings, ViewGeometry, WorldKind,
 };
 pub use gathered::{Files, Gathered};
 pub use normalisation::Normalisation;
@@ -33,7 +33,7 @@ pub use session::{
 use crate::error::Result;
 use crate::online::{OnlineFilter, Start};
 use crate::parameters::Named;
-use driftless_world::evaluation::Track;
+use driftless_world::evaluation::{Surroundings, Track};
 use driftless_world::trajectory::Trajectory;
 
 /// What an epoch of training came to.
@@ -91,6 +91,11 @@ pub trait Method: Send {
     /// it cannot start there.
     fn online_filter(&self, _particles: usize, _start: &Start) -> Result<Option<Box<dyn OnlineFilter>>> {
         Ok(None)
+    }
+
+    /// What it knows of the world that reports can draw below paths: nothing, if it has no map of its own.
+    fn surroundings(&self) -> Surroundings {
+        Surroundings::default()
     }
 
     /// Parameters, by name: what is deployed.

@@ -3,7 +3,7 @@
 //! [`METHODS`] lists them. [`AnchoredEm`] learns between labels: `driftless`. [`sdpf`] holds the semi-supervised
 //! filter as the paper states it and as the authors' code computes it; [`lstm`] the recurrent network;
 //! [`Jonschkowski`] is the original differentiable particle filter, `dpf`. In houses ours is
-//! [`RangeScan`], and published filters are [`PfnetFilter`]; for a robot's own log it is [`RobotEm`].
+//! [`RangeScan`], and published filters are [`PfnetFilter`]; for a robot's own log it is [`RobotEm`], beside [`Mcl`].
 //!
 //! The published ones see the crops and the noise that were drawn once before training, as in the authors' code (the
 //! paper does not speak of it). Statistics are those of [`Normalisation`], which looks at known poses only; the
@@ -30,7 +30,8 @@ pub use house::{HouseLstm, PfnetFilter, Training, Unlearned, UnlearnedMethod};
 pub use jonschkowski::Jonschkowski;
 pub use range_scan::RangeScan;
 pub use registry::{BuildMethod, Learns, METHODS, Registered, methods_in};
-pub use robot::{RobotEm, RobotOdometry};
+pub(crate) use robot::check_given;
+pub use robot::{Mcl, RobotEm, RobotOdometry};
 
 use crate::error::{Error, Result};
 use crate::learn::{Experiment, Method, Normalisation};
@@ -39,7 +40,8 @@ use crate::learn::{Experiment, Method, Normalisation};
 pub fn build(experiment: &Experiment, normalisation: &Normalisation) -> Result<Box<dyn Method>> {
     experiment.check()?;
     let (method, world) = (experiment.method, experiment.world);
-    if experiment.label_fraction == 0.0 && method.learns == Learns::FromLabels {
+    let needs_labels = method.learns == Learns::FromLabels && !experiment.has_given_map();
+    if experiment.label_fraction == 0.0 && needs_labels {
         return Err(Error::setting(
             "label_fraction",
             "must be above 0: this method learns from labels alone",

@@ -130,6 +130,10 @@ pub struct Evaluate {
     #[arg(long)]
     pub maze: Option<String>,
 
+    /// A ROS map (yaml) to draw episodes on [default: the map that the run learned or was given]
+    #[arg(long, value_name = "FILE", conflicts_with = "maze")]
+    pub map: Option<PathBuf>,
+
     /// How to read the file
     #[command(flatten)]
     pub reading: Reading,

@@ -13,6 +13,8 @@ pub enum Paper {
     Maze,
     /// Tracking in houses never seen before
     House,
+    /// Tracking and finding real robots by their own logs; needs --data
+    Robots,
 }
 
 impl Paper {
@@ -21,6 +23,7 @@ impl Paper {
         match self {
             Self::Maze => WorldKind::Maze,
             Self::House => WorldKind::House,
+            Self::Robots => WorldKind::Robot,
         }
     }
 }
@@ -35,12 +38,15 @@ Examples:
   driftless reproduce maze --mazes maze2 --methods driftless,sdpf-released --labels 0.1 --seeds 1
   driftless reproduce maze --data lab=nav01_train.npz,nav01_test.npz --out runs/lab
   driftless reproduce house --quick
+  driftless reproduce robots --data my-logs --quick
 
 Methods in mazes: {}.
 Methods in houses: {}.
+Methods for robots' own logs: {}.
 Interrupted, the same command goes on where it stopped; what is done is not done again.",
         methods(WorldKind::Maze),
-        methods(WorldKind::House)
+        methods(WorldKind::House),
+        methods(WorldKind::Robot)
     )
 }
 
@@ -53,11 +59,11 @@ pub struct Reproduce {
     pub experiment: Paper,
 
     /// Maze 1 only, three label shares, three seeds and few epochs: 45 minutes on two cores; houses: a tenth of the
-    /// labels, one seed, an hour
+    /// labels, one seed, an hour; robots: a tenth of the labels, one seed, ours and what needs no network
     #[arg(long)]
     pub quick: bool,
 
-    /// Folder for data, runs and the report [default: runs/reproduce-maze or -house, with -quick]
+    /// Folder for data, runs and the report [default: runs/reproduce-maze, -house or -robots, with -quick]
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
@@ -81,7 +87,8 @@ pub struct Reproduce {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub epochs: Option<u64>,
 
-    /// Recordings instead of the mazes: learned from the first, evaluated on the second
+    /// Recordings instead of the mazes: learned from the first, evaluated on the second; for robots, also a folder of
+    /// NAME_train.npz and NAME_test.npz
     #[arg(long, value_name = "NAME=TRAIN,TEST")]
     pub data: Vec<String>,
 

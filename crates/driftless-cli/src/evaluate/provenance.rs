@@ -75,6 +75,10 @@ fn flatten(outer: &str, value: Value, into: &mut BTreeMap<String, Value>) {
 fn without_folder(value: Value) -> Value {
     match value {
         Value::String(words) => Value::String(name_of(Path::new(&words)).unwrap_or(words)),
+        Value::Array(parts) => Value::Array(parts.into_iter().map(without_folder).collect()),
+        Value::Object(parts) => {
+            Value::Object(parts.into_iter().map(|(key, value)| (key, without_folder(value))).collect())
+        }
         other => other,
     }
 }
@@ -136,6 +140,7 @@ mod tests {
             odometry_noise: None,
             play: 0,
             maze: None,
+            map: None,
         };
         of(Path::new("/home/me/runs/ours"), &config, &trial).unwrap()
     }

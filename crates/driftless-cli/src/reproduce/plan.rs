@@ -40,7 +40,7 @@ const fn recipe(name: &'static str, quick_epochs: u64, epoch_seconds: f64, quick
 
 /// What methods cost that are trained; `pfnet` was not measured and is taken to cost what `sdpf` does, whose network and
 /// blocks it has.
-const MEASURED: [(WorldKind, Recipe); 12] = [
+const MEASURED: [(WorldKind, Recipe); 15] = [
     (WorldKind::Maze, recipe("driftless", 30, 2.8, true)),
     (WorldKind::Maze, recipe("driftless-supervised", 30, 2.5, true)),
     (WorldKind::Maze, recipe("lstm", 3, 25.0, true)),
@@ -53,6 +53,9 @@ const MEASURED: [(WorldKind, Recipe); 12] = [
     (WorldKind::House, recipe("lstm", 3, 130.0, true)),
     (WorldKind::House, recipe("sdpf", 2, 400.0, false)),
     (WorldKind::House, recipe("pfnet", 2, 400.0, false)),
+    (WorldKind::Robot, recipe("driftless", 6, 6.0, true)),
+    (WorldKind::Robot, recipe("driftless-supervised", 1, 6.0, true)),
+    (WorldKind::Robot, recipe("mcl", 1, 0.5, true)),
 ];
 
 /// The share of the paper's main figures.
@@ -63,14 +66,18 @@ const HOUSE_SHARES: [f64; 6] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0];
 /// Houses once more, with odometry that errs by the noise that the paper gives to particles.
 pub const NOISY_HOUSES: &str = "house-noisy";
 const NOISE: [&str; 2] = ["house.odometry_metres=0.04", "house.odometry_degrees=5.0"];
+/// Robots that are told nothing of where they start: a world of its own, for which nothing is trained again.
+pub const GLOBAL: &str = "-global";
+const ROBOT_SHARES: [f64; 2] = [0.1, 1.0];
+const QUICK_ROBOT_METHODS: [&str; 4] = ["driftless", "driftless-supervised", "mcl", "odometry"];
 /// Methods, shares and seeds of the short comparison.
 const QUICK_METHODS: [&str; 4] = ["driftless", "driftless-supervised", "sdpf-released", "lstm"];
 const QUICK_SHARES: [f64; 3] = [0.05, 0.1, 0.25];
 const QUICK_HOUSE_METHODS: [&str; 5] = ["driftless", "driftless-supervised", "lstm", "odometry", "classical"];
 /// Error bars need three.
 const SEEDS: u64 = 3;
-/// Seconds of an evaluation, in mazes and in houses.
-const EVALUATION: [f64; 2] = [8.0, 60.0];
+/// Seconds of an evaluation: in mazes, in houses, of robots that are tracked, and of such that may be anywhere.
+const EVALUATION: [f64; 4] = [8.0, 60.0, 3.0, 30.0];
 
 /// What was asked for; what is `None` is the plan's choice.
 #[derive(Clone, Debug, Default)]
@@ -100,25 +107,41 @@ pub struct Cell {
     pub recipe: Recipe,
     /// All settings.
     pub experiment: Experiment,
+    /// The world of the run whose weights it takes, if it is not trained itself.
+    pub trained_in: Option<String>,
 }
 
 impl Cell {
     /// The folder's name.
     pub fn name(&self) -> String {
+        self.name_in(&self.world)
+    }
+
+    /// The folder of the run whose weights it takes.
+    pub fn origin(&self) -> Option<String> {
+        self.trained_in.as_ref().map(|world| self.name_in(world))
+    }
+
+    fn name_in(&self, world: &str) -> String {
         let Experiment { label_fraction, seed, .. } = self.experiment;
         let percent = format!("{}pct", (1e4 * label_fraction).round() / 100.0);
-        format!("{}-{}-{percent}-seed{seed}", self.world, self.recipe.name)
+        format!("{world}-{}-{percent}-seed{seed}", self.recipe.name)
     }
 
     /// Whether there is anything to learn.
     pub fn is_trained(&self) -> bool {
-        self.experiment.method.learns != Learns::Nothing
+        self.experiment.method.learns != Learns::Nothing && self.trained_in.is_none()
     }
 
     /// Seconds that training and evaluation take on the machine that the constants come from.
     pub fn seconds(&self) -> f64 {
-        let evaluating = EVALUATION[usize::from(self.experiment.world == WorldKind::House)];
-        self.experiment.epochs as f64 * self.recipe.epoch_seconds + evaluating
+        let epochs = if self.trained_in.is_some() { 0 } else { self.experiment.epochs };
+        let evaluating = match self.experiment.world {
+            WorldKind::Maze => EVALUATION[0],
+            WorldKind::House => EVALUATION[1],
+            WorldKind::Robot => EVALUATION[if self.trained_in.is_some() { 3 } else { 2 }],
+        };
+        epochs as f64 * self.recipe.epoch_seconds + evaluating
     }
 }
 
@@ -134,16 +157,21 @@ impl Scope {
     /// The runs: seed after seed, so that a plan cut short has a comparison, if without error bars.
     pub fn cells(&self, worlds: &[String]) -> Result<Vec<Cell>> {
         let mut cells = Vec::new();
-        let seeds = if self.quick && self.paper == Paper::House { 1 } else { SEEDS };
+        let seeds = if self.quick && self.paper != Paper::Maze { 1 } else { SEEDS };
         for seed in 1..=self.seeds.unwrap_or(seeds) {
             for world in worlds {
                 let recipes = Self::recipes(self.paper);
                 // The LSTM takes longest and follows no robot: once is enough where there is little time.
                 let again = |recipe: &Recipe| self.quick && world == NOISY_HOUSES && recipe.name == "lstm";
-                for recipe in recipes.iter().filter(|recipe| self.wants(recipe, seed) && !again(recipe)) {
+                let trained_in = self.told_in(world);
+                // Odometry alone finds nobody.
+                let lost = |recipe: &Recipe| trained_in.is_some() && recipe.name == "odometry";
+                let wanted = |recipe: &&Recipe| self.wants(recipe, seed) && !again(recipe) && !lost(recipe);
+                for recipe in recipes.iter().filter(wanted) {
                     for labels in self.shares(recipe) {
                         let experiment = self.experiment(world, recipe, labels, seed)?;
-                        cells.push(Cell { world: world.clone(), recipe: *recipe, experiment });
+                        let (world, trained_in) = (world.clone(), trained_in.clone());
+                        cells.push(Cell { world, recipe: *recipe, experiment, trained_in });
                     }
                 }
             }
@@ -151,10 +179,16 @@ impl Scope {
         Ok(cells)
     }
 
+    /// The world where the robots of this one are told where they start, if they are not told here.
+    fn told_in(&self, world: &str) -> Option<String> {
+        (self.paper == Paper::Robots).then(|| world.strip_suffix(GLOBAL).map(ToOwned::to_owned)).flatten()
+    }
+
     fn wants(&self, recipe: &Recipe, seed: u64) -> bool {
         match &self.methods {
             Some(methods) => methods.iter().any(|method| method == recipe.name),
             None if self.quick && self.paper == Paper::House => QUICK_HOUSE_METHODS.contains(&recipe.name),
+            None if self.quick && self.paper == Paper::Robots => QUICK_ROBOT_METHODS.contains(&recipe.name),
             None if self.quick => QUICK_METHODS.contains(&recipe.name) && (seed == 1 || recipe.quick_shares),
             None => true,
         }
@@ -168,6 +202,7 @@ impl Scope {
             }
             None if self.quick => QUICK_SHARES.to_vec(),
             None if self.paper == Paper::House => HOUSE_SHARES.to_vec(),
+            None if self.paper == Paper::Robots => ROBOT_SHARES.to_vec(),
             None => SHARES.to_vec(),
         }
     }
@@ -179,6 +214,7 @@ impl Scope {
         if world == NOISY_HOUSES {
             settings.extend(NOISE.map(ToOwned::to_owned));
         }
+        settings.extend(self.told_in(world).map(|_| "robot.start=global".to_owned()));
         let name = format!("{}-{}", self.paper.world(), recipe.name);
         // Fewer than usual, but none where there are none.
         let few = experiment(&name, &[])?.validation_episodes.min(20);
@@ -189,68 +225,4 @@ impl Scope {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::output::duration;
-
-    /// Forty minutes, with exact odometry and with noise.
-    #[test]
-    fn the_short_one_in_houses() {
-        let scope = Scope { paper: Paper::House, quick: true, ..Scope::default() };
-        let quick = scope.cells(&["house".to_owned(), NOISY_HOUSES.to_owned()]).unwrap();
-        let seconds: f64 = quick.iter().map(Cell::seconds).sum();
-        assert!(seconds < 40.0 * 60.0, "{}", duration(seconds));
-        let names: Vec<&str> = quick.iter().map(|cell| cell.recipe.name).collect();
-        assert_eq!(names[..5], QUICK_HOUSE_METHODS);
-        assert_eq!(names[5..], ["driftless", "driftless-supervised", "odometry", "classical"]);
-        let is_noisy = |cell: &Cell| cell.experiment.house.odometry_degrees > 0.0;
-        assert!(quick.iter().enumerate().all(|(number, cell)| is_noisy(cell) == (number >= 5)));
-        assert!(quick[..5].iter().map(Cell::is_trained).eq([true, true, true, false, false]));
-        assert_eq!(quick[0].experiment.validation_episodes, 0, "what needs no validation has none");
-    }
-
-    fn cells(scope: &Scope) -> Vec<Cell> {
-        scope.cells(&["maze1".to_owned()]).unwrap()
-    }
-
-    /// 45 minutes, and some for data and report.
-    #[test]
-    fn the_short_one_is_short() {
-        let quick = cells(&Scope { quick: true, ..Scope::default() });
-        let seconds: f64 = quick.iter().map(Cell::seconds).sum();
-        assert!(seconds < 43.0 * 60.0, "{}", duration(seconds));
-        assert_eq!(quick.len(), 3 * (3 * 3) + 1);
-        let mut names: Vec<String> = quick.iter().map(Cell::name).collect();
-        assert_eq!(names[0], "maze1-driftless-5pct-seed1");
-        names.sort();
-        names.dedup();
-        assert_eq!(names.len(), quick.len());
-    }
-
-    #[test]
-    fn a_scope_narrows_the_plan() {
-        let scope = Scope {
-            methods: Some(vec!["lstm".into()]),
-            labels: Some(vec![0.125]),
-            seeds: Some(1),
-            epochs: Some(3),
-            settings: vec!["particles=7".into()],
-            ..Scope::default()
-        };
-        let [cell] = &cells(&scope)[..] else { panic!("one cell") };
-        let Experiment { label_fraction: labels, seed, epochs, particles, .. } = cell.experiment;
-        assert_eq!((labels, seed, epochs, particles), (0.125, 1, 3, 7));
-        assert_eq!(cell.name(), "maze1-lstm-12.5pct-seed1");
-        assert!(Scope { settings: vec!["particels=7".into()], ..scope }.cells(&["a".into()]).is_err());
-    }
-
-    #[test]
-    fn the_long_one_has_all_methods_and_shares() {
-        let full = cells(&Scope::default());
-        assert_eq!(full.len(), 3 * 7 * 5);
-        assert!(full.iter().all(|cell| cell.experiment.epochs >= 40));
-        let scope = Scope { paper: Paper::House, ..Scope::default() };
-        let houses = scope.cells(&["house".to_owned()]).unwrap();
-        assert_eq!(houses.len(), 3 * (2 + 5 * 6), "what is not trained has no share of labels");
-    }
-}
+mod tests;

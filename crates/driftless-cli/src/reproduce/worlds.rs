@@ -1,5 +1,6 @@
 //! The worlds of a comparison: built-in mazes, whose recordings are made, or anybody's own recordings.
 
+use super::plan::GLOBAL;
 use crate::args::{HouseSplit, Simulate, Steering};
 use crate::simulate;
 use crate::usage::misused;
@@ -46,6 +47,34 @@ impl World {
         make_houses(&world.train, [training, training / 5, 25], HouseSplit::Train, TRAINING_SEED)?;
         make_houses(&world.test, [test, test, 100], HouseSplit::Test, TEST_SEED)?;
         Ok(world)
+    }
+
+    /// All pairs of logs in a folder, by name; or `NAME=TRAIN,TEST`.
+    pub fn robots(text: &str) -> Result<Vec<Self>> {
+        let folder = Path::new(text);
+        if !folder.is_dir() {
+            return Ok(vec![Self::own(text)?]);
+        }
+        let failed = || format!("{text}: cannot read the folder");
+        let entries = std::fs::read_dir(folder).with_context(failed)?;
+        let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        let names = names.collect::<std::io::Result<Vec<String>>>().with_context(failed)?;
+        let mut sets: Vec<&str> = names.iter().filter_map(|name| name.strip_suffix("_train.npz")).collect();
+        sets.retain(|set| folder.join(format!("{set}_test.npz")).is_file());
+        sets.sort_unstable();
+        if sets.is_empty() {
+            misused!("--data {text}: holds no pair of files NAME_train.npz and NAME_test.npz");
+        }
+        let world = |set: &&str| {
+            let file = |part: &str| folder.join(format!("{set}_{part}.npz"));
+            Self { name: (*set).to_owned(), train: file("train"), test: file("test"), particles: None }
+        };
+        Ok(sets.iter().map(world).collect())
+    }
+
+    /// The same robots, told nothing of where they start.
+    pub fn from_anywhere(&self) -> Self {
+        Self { name: format!("{}{GLOBAL}", self.name), ..self.clone() }
     }
 
     /// `NAME=TRAIN,TEST`.
@@ -117,5 +146,22 @@ mod tests {
         assert!(own("=a,b").unwrap_err().contains("NAME=TRAIN,TEST"));
         assert!(own("a/b=c,d").unwrap_err().contains("slashes"));
         assert!(own("a=no_such_file,b").unwrap_err().contains("no_such_file"), "{here}");
+    }
+
+    /// Only pairs count, in the order of their names.
+    #[test]
+    fn logs_of_a_folder() {
+        let folder = std::env::temp_dir().join(format!("driftless-robots-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let text = folder.to_string_lossy().into_owned();
+        assert!(World::robots(&text).unwrap_err().to_string().contains("NAME_train.npz"));
+        for name in ["b_train.npz", "b_test.npz", "a_train.npz", "a_test.npz", "c_train.npz", "d.npz"] {
+            std::fs::write(folder.join(name), "").unwrap();
+        }
+        let found = World::robots(&text).unwrap();
+        let names: Vec<String> = found.iter().map(|world| world.name.clone()).collect();
+        assert_eq!((names.join(" "), found[1].from_anywhere().name.as_str()), ("a b".into(), "b-global"));
+        assert_eq!(found[0].test, folder.join("a_test.npz"));
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -56,7 +56,8 @@ pub fn wanted(command: &Train, recordings: &Path) -> Result<Experiment> {
         );
     }
     let name = name.unwrap_or(OWN_ROBOT);
-    let experiment = find(name, &settings)?;
+    let mut experiment = find(name, &settings)?;
+    find_files(&mut experiment, name);
     if let Some(note) = note(name) {
         complain(&note);
     }
@@ -66,6 +67,19 @@ pub fn wanted(command: &Train, recordings: &Path) -> Result<Experiment> {
     let described = describe(&experiment, recordings)?;
     described.notes.iter().for_each(|note| complain(note));
     Ok(described.experiment)
+}
+
+/// Maps and beacons that lie beside the experiment's file are meant by their name alone; others by their path.
+fn find_files(experiment: &mut Experiment, name: &str) {
+    let Some(folder) = Path::new(name).parent().filter(|_| Path::new(name).is_file()) else { return };
+    let sensors = experiment.sensor.iter_mut().flat_map(|sensor| [&mut sensor.map, &mut sensor.beacons]);
+    let robot = [&mut experiment.robot.map, &mut experiment.robot.beacons];
+    for file in sensors.chain(robot).filter(|file| !file.is_empty()) {
+        let beside = folder.join(&*file);
+        if beside.is_file() {
+            *file = beside.to_string_lossy().into_owned();
+        }
+    }
 }
 
 /// What somebody should know who knows a name from version 0.1.

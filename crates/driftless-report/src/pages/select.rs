@@ -124,8 +124,10 @@ fn check_alike(query: &Query, chosen: &[&Named]) -> Result<()> {
             // Rows of methods are told apart by their labels.
             let one_row = |field: &str| field == "method" && same_method;
             let explained = |field: &&&str| shown.contains(*field) && !one_row(field) || **field == "seed";
-            // A world has a test file of its own.
-            let of_world = |field: &&&str| other_world && **field == "data";
+            // A world has a test file of its own, and a seed may have a filter's noise of its own.
+            let of_world = |field: &&&str| {
+                other_world && **field == "data" || **field == "filter_seed" && differs.contains(&"seed")
+            };
             // Pairs are compared where these are the same, and not otherwise.
             let in_pairs = matches!(query.columns, Columns::Differences(..));
             let matters =

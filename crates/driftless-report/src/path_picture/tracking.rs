@@ -2,17 +2,21 @@
 
 use super::style::{INK, KEY_BELOW, LABEL, MARGIN, NOTE, PAPER, QUIET};
 use super::view::View;
-use super::{Background, FramePick, badge, has_place, legend, moment, route, strip::Strip, style};
+use super::{Background, FramePick, badge, ground, has_place, legend, moment, route, strip::Strip, style};
 use crate::canvas::{Area, Canvas, Vertex};
 use crate::colour::{Rgb, category};
 use crate::font::{Align, CAP_HEIGHT};
 use crate::image::Image;
-use driftless_world::evaluation::{Episode, EpisodeStep, Particle};
+use driftless_world::evaluation::{Episode, EpisodeStep, Particle, Plan};
 use driftless_world::files::png_image::{self, Samples};
 use driftless_world::{Error, Pose, Result};
 
 /// Most frames below the map.
 const FRAMES: usize = 8;
+/// Pixels between marks of steps on a map of cells, at least.
+const BETWEEN_STOPS: f64 = 30.0;
+/// What marks of beacons are.
+const MARKS: &str = "beacons";
 /// What the colours of particles mean.
 const WEIGHTS: &str = "particles by weight";
 /// The lightest and the heaviest particle.
@@ -60,11 +64,15 @@ impl TrackingPicture<'_> {
         let subtitle = NOTE.fitted(&self.subtitle, inner as usize);
         NOTE.draw(&mut canvas, &subtitle, [MARGIN, MARGIN + 52.0], Align::Left);
         canvas.rectangle(view.panel, style::FLOOR, 1.0);
+        let mut drawn = Ok(());
         canvas.clipped(view.panel, |canvas| {
+            drawn = ground::draw(canvas, &view, plan);
             background.draw(canvas, &view);
+            ground::draw_marks(canvas, &view, plan);
             self.draw_particles(canvas, &view, shown);
             self.draw_paths(canvas, &view, shown);
         });
+        drawn?;
         canvas.frame(view.panel.grown(1.0), 1.0, style::HAIRLINE);
         let truth: Vec<Option<Pose>> =
             steps.iter().map(|step| step.truth.map(|pose| self.place(pose))).collect();
@@ -83,7 +91,9 @@ impl TrackingPicture<'_> {
     /// Clouds of all shown steps, older ones fainter; heavier particles darker and larger.
     fn draw_particles(&self, canvas: &mut Canvas, view: &View, shown: &[EpisodeStep]) {
         let plan = &self.episode.plan;
-        for (i, step) in shown.iter().enumerate() {
+        // Thousands of particles of a robot that could be anywhere would hide a map.
+        let hidden = if plan.ground.is_some() { shown.len() * 4 / 5 } else { 0 };
+        for (i, step) in shown.iter().enumerate().skip(hidden) {
             let age = moment(i, shown.len() - 1);
             let alpha = if i + 1 == shown.len() { 0.9 } else { 0.06 + 0.16 * age };
             let mut particles = step.particles.particles(plan);
@@ -112,8 +122,17 @@ impl TrackingPicture<'_> {
             };
             canvas.polyline(&line(PAPER), 6.5, 0.75);
             canvas.polyline(&line(colour), 3.0, 1.0);
-            for pose in path.iter().filter(|pose| has_place(pose)) {
-                route::draw_stop(canvas, view.place_of(pose), pose.heading, colour);
+            // Short steps on a large map would hide the line.
+            let Plan { ground, marks, .. } = &self.episode.plan;
+            let apart = if ground.is_some() || !marks.is_empty() { BETWEEN_STOPS } else { 0.0 };
+            let mut before = None;
+            for (i, pose) in path.iter().enumerate().filter(|(_, pose)| has_place(pose)) {
+                let at = view.place_of(pose);
+                let near = before.is_some_and(|[x, y]: [f64; 2]| (at[0] - x).hypot(at[1] - y) < apart);
+                if !near || i + 1 == path.len() {
+                    route::draw_stop(canvas, at, pose.heading, colour);
+                    before = Some(at);
+                }
             }
         }
     }
@@ -121,8 +140,14 @@ impl TrackingPicture<'_> {
     /// How much lower the marks stand than the scale bar: a line, if the map is too narrow for both.
     fn second_line(&self, view: &View) -> f64 {
         let bar = legend::round_length(view) * view.pixels + LABEL.width(&self.scale_words(view)) as f64;
-        let marks = ["estimate", "truth", WEIGHTS].map(|word| LABEL.width(word) as f64 + 54.0);
-        if bar + 40.0 + marks.iter().sum::<f64>() > view.panel.width() { 32.0 } else { 0.0 }
+        if bar + 40.0 + self.marks_width() > view.panel.width() { 32.0 } else { 0.0 }
+    }
+
+    /// Room that the marks of the key take.
+    fn marks_width(&self) -> f64 {
+        let words = ["estimate", "truth", WEIGHTS, MARKS];
+        let count = words.len() - usize::from(self.episode.plan.marks.is_empty());
+        words[..count].iter().map(|word| LABEL.width(word) as f64 + 54.0).sum()
     }
 
     fn scale_words(&self, view: &View) -> String {
@@ -139,11 +164,18 @@ impl TrackingPicture<'_> {
         LABEL.draw(canvas, &self.scale_words(view), [panel.left + width + 14.0, baseline], Align::Left);
         let lower = self.second_line(view);
         let (y, baseline) = (y + lower, baseline + lower);
-        let mut x = panel.right;
+        // Below a narrow map they begin at the page's margin.
+        let mut x = panel.right.max(MARGIN + self.marks_width());
         for (word, colour) in [("estimate", estimate_colour()), ("truth", INK)] {
             LABEL.draw(canvas, word, [x, baseline], Align::Right);
             x -= LABEL.width(word) as f64 + 20.0;
             route::draw_stop(canvas, [x, y], 0.0, colour);
+            x -= 34.0;
+        }
+        if !self.episode.plan.marks.is_empty() {
+            LABEL.draw(canvas, MARKS, [x, baseline], Align::Right);
+            x -= LABEL.width(MARKS) as f64 + 20.0;
+            ground::draw_mark(canvas, [x, y]);
             x -= 34.0;
         }
         if self.episode.steps.iter().all(|step| step.particles.is_empty()) {

@@ -44,6 +44,32 @@
     return particles;
   }
 
+  // The map of cells in the colours of the page: walls grey, what nobody has seen a little darker than the floor.
+  const grounds = new Map();
+  function ground() {
+    const index = status.episode, { ground } = episodes[index];
+    if (!ground || grounds.has(index)) return ground && grounds.get(index);
+    grounds.set(index, null);
+    const image = new Image();
+    image.onload = () => {
+      const canvas = document.createElement('canvas');
+      Object.assign(canvas, { width: image.width, height: image.height });
+      const pen = canvas.getContext('2d');
+      pen.drawImage(image, 0, 0);
+      const cells = pen.getImageData(0, 0, image.width, image.height), bytes = cells.data;
+      const [wall, unseen] = ['--wall', '--line'].map(name => [1, 3, 5].map(i => parseInt(colour(name).slice(i, i + 2), 16)));
+      for (let i = 0; i < bytes.length; i += 4) {
+        const [ink, alpha] = bytes[i] === 0 ? [wall, 150] : [unseen, bytes[i] === 255 ? 0 : 110];
+        bytes.set([...ink, alpha], i);
+      }
+      pen.putImageData(cells, 0, 0);
+      grounds.set(index, canvas);
+      if (index === status.episode) show();
+    };
+    image.src = 'data:image/png;base64,' + ground.png;
+    return null;
+  }
+
   // A canvas as sharp as the screen, in units of CSS pixels.
   function sheet(canvas, height) {
     const width = canvas.clientWidth || 600, ratio = window.devicePixelRatio || 1;
@@ -57,12 +83,18 @@
   }
 
   function drawMap() {
-    const { low, high, walls, steps } = episode();
+    const { low, high, walls, marks, steps } = episode();
     const room = 12, available = (map.clientWidth || 600) - 2 * room;
     const scale = Math.min(available / (high[0] - low[0]), 560 / (high[1] - low[1]));
     const { pen, width } = sheet(map, Math.round(scale * (high[1] - low[1]) + 2 * room));
     const left = (width - scale * (high[0] - low[0])) / 2;
     const place = (x, y) => [left + scale * (x - low[0]), room + scale * (high[1] - y)];
+    const cells = ground();
+    if (cells) {
+      const { low: corner, high: other } = episode().ground, [x, y] = place(corner[0], other[1]);
+      pen.drawImage(cells, x, y, scale * (other[0] - corner[0]), scale * (other[1] - corner[1]));
+    }
+    drawMarks(pen, place, marks);
     drawParticles(pen, place);
     pen.strokeStyle = colour('--wall');
     pen.lineWidth = 3;
@@ -75,6 +107,19 @@
     pen.stroke();
     drawTrail(pen, place, steps, 'truth', colour('--truth'));
     drawTrail(pen, place, steps, 'estimate', colour('--estimate'));
+  }
+
+  // Beacons and landmarks: a ring around a dot.
+  function drawMarks(pen, place, marks) {
+    pen.strokeStyle = pen.fillStyle = colour('--quiet');
+    pen.lineWidth = 1.8;
+    for (const [x, y] of marks) {
+      for (const [radius, draw] of [[6, 'stroke'], [2, 'fill']]) {
+        pen.beginPath();
+        pen.arc(...place(x, y), radius, 0, 2 * Math.PI);
+        pen[draw]();
+      }
+    }
   }
 
   function drawParticles(pen, place) {
@@ -260,7 +305,7 @@
   let drawnFor = 0;
   const fit = () => { if (map.clientWidth !== drawnFor) { drawnFor = map.clientWidth; show(); } };
   new ResizeObserver(() => requestAnimationFrame(fit)).observe(map);
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', show);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { grounds.clear(); show(); });
 
   status.episodes = episodes.length;
   choose(0);

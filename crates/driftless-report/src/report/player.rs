@@ -2,7 +2,7 @@
 
 use super::group::{Comparison, Group};
 use crate::chart::escape;
-use driftless_world::evaluation::EpisodeStep;
+use driftless_world::evaluation::{EpisodeStep, Ground};
 use driftless_world::files::base64;
 use driftless_world::pose::wrap;
 use driftless_world::{Episode, Pose};
@@ -72,8 +72,14 @@ fn data(choice: &Choice) -> Value {
         "high": plan.high,
         "walls": plan.walls,
         "unit": plan.unit,
+        "ground": plan.ground.as_ref().map(ground_data),
+        "marks": plan.marks,
         "steps": steps.iter().map(step_data).collect::<Vec<Value>>(),
     })
+}
+
+fn ground_data(ground: &Ground) -> Value {
+    json!({ "low": ground.low, "high": ground.high, "png": base64::encode(&ground.png) })
 }
 
 /// Errors are computed here, so that the script needs to know nothing about angles.

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     fn plan() -> Plan {
-        Plan { low: [-100.0, 50.0], high: [900.0, 550.0], walls: vec![], unit: "units".into() }
+        Plan { low: [-100.0, 50.0], high: [900.0, 550.0], unit: "units".into(), ..Plan::default() }
     }
 
     #[test]

@@ -28,7 +28,7 @@ impl Plan {
             runs(cells[0], edge, |from, to| walls.push([length(from), length(y), length(to), length(y)]));
         }
         let high = [maps.width as f64 * size, maps.height as f64 * size];
-        Self { low: [0.0; 2], high, walls, unit: "cm".into() }
+        Self { low: [0.0; 2], high, walls, unit: "cm".into(), ..Self::default() }
     }
 }
 

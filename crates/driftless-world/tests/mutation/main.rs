@@ -7,6 +7,7 @@ mod bundle;
 mod bundle_bytes;
 mod maze;
 mod npz;
+mod ros_map;
 #[path = "../sample/mod.rs"]
 mod sample;
 mod survive;

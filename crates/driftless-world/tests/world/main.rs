@@ -14,6 +14,7 @@ mod pfnet;
 mod properties;
 mod real_engine;
 mod renderer;
+mod ros_map;
 #[path = "../sample/mod.rs"]
 mod sample;
 mod tensor_bundle;

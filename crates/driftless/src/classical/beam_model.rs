@@ -12,6 +12,8 @@ use std::f64::consts::TAU;
 #[derive(Clone, Debug)]
 pub struct BeamModel {
     walls: Walls,
+    /// Metres of a pixel's side.
+    pixel: f64,
     settings: BeamSettings,
     farthest: f64,
 }
@@ -19,7 +21,12 @@ pub struct BeamModel {
 impl BeamModel {
     /// The model of a house, for a camera that sees `farthest` metres far.
     pub fn new(maps: &HouseMaps, settings: &BeamSettings, farthest: f64) -> Self {
-        Self { walls: walls_of(maps), settings: settings.clone(), farthest }
+        Self::over(walls_of(maps), METRES_PER_PIXEL, settings, farthest)
+    }
+
+    /// The model of any walls, whose pixels are so long.
+    pub fn over(walls: Walls, pixel: f64, settings: &BeamSettings, farthest: f64) -> Self {
+        Self { walls, pixel, settings: settings.clone(), farthest }
     }
 
     /// The density of a range, or the probability of no reading, where a wall is expected at `expected`
@@ -47,16 +54,16 @@ impl BeamModel {
 }
 
 impl SensorModel for BeamModel {
-    fn log_likelihood(&self, pose: Pose, scan: &RangeScan) -> f64 {
+    fn visit(&self, pose: Pose, scan: &RangeScan, beam: &mut dyn FnMut(f64)) {
         let (sin, cos) = pose.heading.sin_cos();
-        let most = self.farthest / METRES_PER_PIXEL;
+        let most = self.farthest / self.pixel;
         let log = |(direction, reading): ([f64; 2], Reading)| {
             let [forward, left] = direction;
             let direction = [cos * forward - sin * left, sin * forward + cos * left];
             let expected = self.walls.range([pose.x, pose.y], direction, most);
-            self.likelihood(reading, expected.map(|pixels| pixels * METRES_PER_PIXEL)).ln()
+            self.likelihood(reading, expected.map(|pixels| pixels * self.pixel)).ln()
         };
-        scan.beams.iter().map(|beam| log((beam.direction, beam.reading))).sum()
+        scan.beams.iter().for_each(|met| beam(log((met.direction, met.reading))));
     }
 }
 

@@ -16,6 +16,8 @@ use std::f64::consts::TAU;
 pub struct LikelihoodField {
     width: usize,
     height: usize,
+    /// Metres of a pixel's side.
+    pixel: f64,
     logs: Vec<f32>,
     /// Of a beam that ends beyond the map, where no wall is known.
     elsewhere: f64,
@@ -24,45 +26,53 @@ pub struct LikelihoodField {
 impl LikelihoodField {
     /// The field of a house, for a camera that sees `farthest` metres far.
     pub fn new(maps: &HouseMaps, settings: &FieldSettings, farthest: f64) -> Self {
-        let (width, height) = (maps.width, maps.height);
-        let squares = squared_distances(width, height, |pixel| is_surface(maps, pixel));
+        let size = [maps.width, maps.height];
+        Self::over(size, METRES_PER_PIXEL, |pixel| maps.wall[pixel] > 0, settings, farthest)
+    }
+
+    /// The field of any walls, whose pixels are so long; pixel (x, y) is number `x * height + y`.
+    pub fn over(
+        [width, height]: [usize; 2],
+        pixel: f64,
+        is_wall: impl Fn(usize) -> bool,
+        settings: &FieldSettings,
+        farthest: f64,
+    ) -> Self {
+        let squares = squared_distances(width, height, |pixel| is_surface([width, height], &is_wall, pixel));
         let chance = settings.random / farthest;
         let peak = (1.0 - settings.random) / (settings.hit_deviation * TAU.sqrt());
-        let narrow = -0.5 * (METRES_PER_PIXEL / settings.hit_deviation).powi(2);
+        let narrow = -0.5 * (pixel / settings.hit_deviation).powi(2);
         let log = |square: &f64| (peak * (narrow * square).exp() + chance).ln() as f32;
-        Self { width, height, logs: squares.iter().map(log).collect(), elsewhere: chance.ln() }
+        Self { width, height, pixel, logs: squares.iter().map(log).collect(), elsewhere: chance.ln() }
     }
 }
 
 impl SensorModel for LikelihoodField {
-    fn log_likelihood(&self, pose: Pose, scan: &RangeScan) -> f64 {
+    fn visit(&self, pose: Pose, scan: &RangeScan, beam: &mut dyn FnMut(f64)) {
         let (sin, cos) = pose.heading.sin_cos();
-        let mut sum = 0.0;
-        for beam in &scan.beams {
-            let Reading::Range(metres) = beam.reading else { continue };
-            let ([forward, left], range) = (beam.direction, metres / METRES_PER_PIXEL);
+        for met in &scan.beams {
+            let Reading::Range(metres) = met.reading else { continue };
+            let ([forward, left], range) = (met.direction, metres / self.pixel);
             let x = pose.x + (cos * forward - sin * left) * range;
             let y = pose.y + (sin * forward + cos * left) * range;
             let is_on_map = x >= 0.0 && y >= 0.0 && x < self.width as f64 && y < self.height as f64;
-            sum += if is_on_map {
+            beam(if is_on_map {
                 f64::from(self.logs[x as usize * self.height + y as usize])
             } else {
                 self.elsewhere
-            };
+            });
         }
-        sum
     }
 }
 
 /// True for a pixel of a wall with one beside it that is none.
-fn is_surface(maps: &HouseMaps, pixel: usize) -> bool {
-    let (x, y) = (pixel / maps.height, pixel % maps.height);
-    let is_free = |x: usize, y: usize| maps.wall(x, y) == 0;
-    maps.wall[pixel] > 0
-        && (x > 0 && is_free(x - 1, y)
-            || x + 1 < maps.width && is_free(x + 1, y)
-            || y > 0 && is_free(x, y - 1)
-            || y + 1 < maps.height && is_free(x, y + 1))
+fn is_surface([width, height]: [usize; 2], is_wall: &impl Fn(usize) -> bool, pixel: usize) -> bool {
+    let (x, y) = (pixel / height, pixel % height);
+    is_wall(pixel)
+        && (x > 0 && !is_wall(pixel - height)
+            || x + 1 < width && !is_wall(pixel + height)
+            || y > 0 && !is_wall(pixel - 1)
+            || y + 1 < height && !is_wall(pixel + 1))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::{
     Experiment, MotionKind, MotionSettings, SensorKind, SensorSettings, StateKind, StateSettings, WorldKind,
 };
 use crate::error::Result;
+use crate::methods::check_given;
 use driftless_world::files::log::LogFile;
 use driftless_world::pose::Frame;
 use driftless_world::trajectory::Observations;
@@ -60,6 +61,8 @@ pub fn describe(experiment: &Experiment, path: &Path) -> Result<Described> {
         notes.push(why);
         experiment.sensor = vec![sensor];
     }
+    give(&mut experiment, &mut notes);
+    experiment.sensor.iter().try_for_each(check_given)?;
     experiment.trajectories = experiment.trajectories.min(file.len());
     suspect(&episodes, &mut notes);
     experiment.check()?;
@@ -85,6 +88,33 @@ fn moving(experiment: &mut Experiment, first: &Trajectory) -> String {
         (MotionKind::Odometry, _) => "odometry in the robot's frame, calibrated by the labels",
     };
     format!("state: {state}; motion: {motion}")
+}
+
+/// Maps and beacons that are given to the robot become those of sensors that have none of their own.
+fn give(experiment: &mut Experiment, notes: &mut Vec<String>) {
+    let (map, beacons) =
+        (std::mem::take(&mut experiment.robot.map), std::mem::take(&mut experiment.robot.beacons));
+    for sensor in &mut experiment.sensor {
+        match sensor.kind {
+            SensorKind::Scan if sensor.map.is_empty() => sensor.map.clone_from(&map),
+            SensorKind::Ranges | SensorKind::Landmarks if sensor.beacons.is_empty() => {
+                sensor.beacons.clone_from(&beacons);
+            }
+            _ => {}
+        }
+        if sensor.is_given() {
+            let file = [&sensor.map, &sensor.beacons].map(String::as_str).concat();
+            notes.push(format!("map: that of {file} is given to sensor `{}`, and not learned", sensor.name));
+        }
+    }
+    for (key, file, is_used) in [
+        ("map", &map, experiment.sensor.iter().any(|sensor| !sensor.map.is_empty())),
+        ("beacons", &beacons, experiment.sensor.iter().any(|sensor| !sensor.beacons.is_empty())),
+    ] {
+        if !file.is_empty() && !is_used {
+            notes.push(format!("warning: robot.{key}={file}: no sensor of this log can use it"));
+        }
+    }
 }
 
 /// The sensor that columns of finite readings look like.

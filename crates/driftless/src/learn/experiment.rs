@@ -10,7 +10,7 @@ pub use house::{
 };
 pub use method_name::MethodName;
 pub use motion::{MotionFrame, MotionKind, MotionSettings, StateKind, StateSettings};
-pub use robot::{RobotSettings, RobotStart, SensorKind, SensorSettings};
+pub use robot::{RobotSettings, RobotStart, ScanModel, SensorKind, SensorSettings};
 
 use super::Ablation;
 use crate::config;
@@ -193,6 +193,11 @@ impl Experiment {
     /// The line of the registry that its method has in its world, if it works there.
     pub fn registered(&self) -> Option<&'static Registered> {
         methods_in(self.world).find(|method| method.id == self.method.id)
+    }
+
+    /// Whether a sensor has its map or its beacons from a file, so that a robot can be found without any label.
+    pub fn has_given_map(&self) -> bool {
+        self.world == WorldKind::Robot && self.sensor.iter().any(SensorSettings::is_given)
     }
 
     /// What tables and legends call its method.

@@ -97,7 +97,7 @@ impl Gathered {
         }
         let budget = LabelBudget::new(experiment.label_fraction, experiment.seed)?;
         let training = TrainingSet::new(Box::new(recordings), 0..count, budget)?;
-        if training.labels().0 == 0 {
+        if training.labels().0 == 0 && !experiment.has_given_map() {
             warnings.push(
                 "no pose is known: where the robot is and how the world looks from there cannot be learned, only \
                  what is consistent with itself; do not expect the result to localise"

@@ -5,7 +5,7 @@
 use super::lstm::LstmMethod;
 use super::sdpf::{self, Variant};
 use super::{
-    AnchoredEm, HouseLstm, Jonschkowski, PfnetFilter, RangeScan, RobotEm, RobotOdometry, Supervision,
+    AnchoredEm, HouseLstm, Jonschkowski, Mcl, PfnetFilter, RangeScan, RobotEm, RobotOdometry, Supervision,
     Training, Unlearned, UnlearnedMethod,
 };
 use crate::error::Result;
@@ -70,6 +70,8 @@ pub const METHODS: &[Registered] = &[
         (Robot, |e, _| Ok(Box::new(RobotOdometry { frame: e.frame() })))] },
     Registered { id: "classical", label: "classical Monte-Carlo localisation", learns: Nothing, builds: &[
         (House, |e, s| Ok(Box::new(UnlearnedMethod::new(Unlearned::Classical, e, s))))] },
+    Registered { id: "mcl", label: "Monte-Carlo localisation", learns: FromLabels, builds: &[
+        (Robot, |e, s| Ok(Box::new(Mcl::new(e, s)?)))] },
 ];
 
 impl Registered {

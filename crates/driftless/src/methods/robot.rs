@@ -7,14 +7,19 @@
 
 mod beacons;
 mod calibration;
+mod given;
+mod mcl;
 mod motion;
 mod odometry;
 mod online;
 mod scan;
 mod sensor;
+mod textbook_scan;
 mod tracks;
 mod walks;
 
+pub(crate) use given::check as check_given;
+pub use mcl::Mcl;
 pub use odometry::RobotOdometry;
 
 use super::anchored::Supervision;
@@ -30,7 +35,7 @@ use crate::parameters::Named;
 use crate::resample::ResamplerSettings;
 use crate::smooth::chain::Bridge;
 use driftless_core::{Filter, Stream};
-use driftless_world::evaluation::Track;
+use driftless_world::evaluation::{Surroundings, Track};
 use driftless_world::pose::Frame;
 use driftless_world::trajectory::Trajectory;
 use motion::Bias;
@@ -72,6 +77,10 @@ pub struct RobotEm {
     /// M poses at each step of each episode, as drawn last; empty where nothing is known.
     paths: Vec<Vec<Vec<[f32; 3]>>>,
     effective_sample_size: f64,
+    /// Whether a map or beacons are given, so that robots can be found without any label.
+    has_given_map: bool,
+    /// amcl's alphas, if odometry is neither calibrated nor its noise learned.
+    textbook: Option<[f32; 4]>,
     filter: Filter,
     /// Made when missing.
     walks: Option<Vec<Walk>>,
@@ -91,8 +100,11 @@ impl RobotEm {
         if experiment.sensor.is_empty() {
             return Err(Error::setting("sensor", "is missing: a robot needs at least one [[sensor]]"));
         }
-        if experiment.label_fraction <= 0.0 {
-            return Err(Error::setting("label_fraction", "must be above 0: a map needs some known poses"));
+        if experiment.label_fraction <= 0.0 && !experiment.has_given_map() {
+            return Err(Error::setting(
+                "label_fraction",
+                "must be above 0: a map needs some known poses, unless it is given",
+            ));
         }
         Ok(Self {
             supervision,
@@ -111,6 +123,8 @@ impl RobotEm {
             tuning: Tuning { tempering: FIRST_TEMPERING, noise: 1.0 },
             paths: Vec::new(),
             effective_sample_size: 0.0,
+            has_given_map: experiment.has_given_map(),
+            textbook: None,
             filter: ResamplerSettings::apply(experiment.resampler.as_ref(), Filter::bootstrap(1))?,
             walks: None,
             width: experiment.sensor.iter().map(|sensor| sensor.columns[1]).max().unwrap_or(0),
@@ -118,10 +132,16 @@ impl RobotEm {
         })
     }
 
-    /// Calibrates odometry and its noise by the labels.
+    /// Calibrates odometry and its noise by the labels; where there are none, on a given map, it is as usual.
     fn learn_motion(&mut self, walks: &[Walk]) -> Result<()> {
         if !walks.iter().any(Walk::has_label) {
-            return Err(Error::setting("label_fraction", "left no pose known: a map needs some"));
+            if self.has_given_map {
+                return Ok(());
+            }
+            return Err(Error::setting(
+                "label_fraction",
+                "left no pose known: a map needs some, unless it is given",
+            ));
         }
         self.bias = Bias::fit(walks, self.frame, self.normalisation.step_size);
         let mut chains: Vec<&Walk> = walks.iter().filter(|walk| walk.has_label()).collect();
@@ -190,6 +210,7 @@ impl Method for RobotEm {
             None => walks::load(lessons)?,
         };
         if epoch == 1 {
+            self.models.iter_mut().try_for_each(|model| model.prepare())?;
             self.learn_motion(&walks)?;
         } else if self.supervision == Supervision::BetweenLabels {
             self.draw(epoch, &walks);
@@ -197,7 +218,7 @@ impl Method for RobotEm {
         self.models = self.fitted(&walks, |_| true);
         let surprise = self.calibrate(epoch, &walks);
         self.walks = Some(walks);
-        let drawn = self.supervision == Supervision::BetweenLabels && epoch > 1;
+        let drawn = self.paths.iter().any(|path| !path.is_empty());
         Ok(EpochReport {
             losses: surprise
                 .map(|loss| ("surprise at held-out labels".to_owned(), loss))
@@ -217,6 +238,12 @@ impl Method for RobotEm {
 
     fn online_filter(&self, particles: usize, start: &OnlineStart) -> Result<Option<Box<dyn OnlineFilter>>> {
         Ok(Some(self.robot_filter(particles, start)?))
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        let mut known = Surroundings::default();
+        self.models.iter().for_each(|model| model.surroundings(&mut known));
+        known
     }
 
     fn parameters(&self) -> Vec<Named> {

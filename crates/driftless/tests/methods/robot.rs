@@ -14,10 +14,10 @@ use driftless_world::trajectory::{Labels, Observations, Rows, Start, Trajectory}
 
 /// Beams of a scan all around, and cells in a metre of the building.
 const BEAMS: usize = 72;
-const CELLS: f64 = 20.0;
+pub const CELLS: f64 = 20.0;
 
 /// 8 m by 6 m with an inner wall and two pillars, so that no two places look alike.
-fn building() -> Walls {
+pub fn building() -> Walls {
     Walls::new(160, 120, |cell| {
         let (x, y) = (cell / 120, cell % 120);
         let outer = !(4..156).contains(&x) || !(4..116).contains(&y);
@@ -40,7 +40,7 @@ fn ranges(walls: &Walls, pose: Pose, random: &mut Random) -> Vec<f32> {
 }
 
 /// Robots that turn where a wall is near. Odometry is 5 % short, turns a little on every metre, and is noisy.
-fn episodes(count: u64, steps: usize) -> Vec<Trajectory> {
+pub fn episodes(count: u64, steps: usize) -> Vec<Trajectory> {
     let walls = building();
     let one = |number: u64| {
         let mut random = Random::stream(11, number);
@@ -73,7 +73,7 @@ fn episodes(count: u64, steps: usize) -> Vec<Trajectory> {
     (0..count).map(one).collect()
 }
 
-fn experiment(method: &str) -> Experiment {
+pub fn experiment(method: &str) -> Experiment {
     let sensor = SensorSettings {
         name: "scan".into(),
         kind: SensorKind::Scan,
@@ -93,16 +93,16 @@ fn experiment(method: &str) -> Experiment {
     }
 }
 
-fn set(episodes: Vec<Trajectory>, share: f64) -> TrainingSet {
+pub fn set(episodes: Vec<Trajectory>, share: f64) -> TrainingSet {
     let count = episodes.len();
     TrainingSet::new(Box::new(episodes), 0..count, LabelBudget::new(share, 1).unwrap()).unwrap()
 }
 
-fn built(experiment: &Experiment, lessons: &TrainingSet) -> Box<dyn Method> {
+pub fn built(experiment: &Experiment, lessons: &TrainingSet) -> Box<dyn Method> {
     build(experiment, &Normalisation::measure(lessons).unwrap()).unwrap()
 }
 
-fn told(mut episode: Trajectory, start: RobotStart) -> Trajectory {
+pub fn told(mut episode: Trajectory, start: RobotStart) -> Trajectory {
     let first: [f32; 3] = std::array::from_fn(|k| episode.states.get(0).unwrap()[k]);
     episode.start = Some(match start {
         RobotStart::Tracking => {
@@ -113,10 +113,10 @@ fn told(mut episode: Trajectory, start: RobotStart) -> Trajectory {
     episode
 }
 
-const TRACKING: Tracking = Tracking { particles: 200, seed: 3, detail: Detail::Means };
+pub const TRACKING: Tracking = Tracking { particles: 200, seed: 3, detail: Detail::Means };
 
 /// Median distances over the last half of each unseen episode.
-fn medians(method: &dyn Method, unseen: &[Trajectory], start: RobotStart) -> Vec<f64> {
+pub fn medians(method: &dyn Method, unseen: &[Trajectory], start: RobotStart) -> Vec<f64> {
     let episodes: Vec<Trajectory> = unseen.iter().map(|episode| told(episode.clone(), start)).collect();
     let tracks = method.track(&episodes, TRACKING).unwrap();
     let median = |track: &driftless_world::Track| {

@@ -33,6 +33,22 @@ pub struct RobotSettings {
     pub global_particles: usize,
     /// What the log's lengths are in, for tables.
     pub unit: String,
+    /// A ROS map (`.yaml`) for scanners that name none of their own.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub map: String,
+    /// Places of beacons (csv or npz) for sensors of them that name none of their own.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub beacons: String,
+    /// Noise of odometry for `mcl`: α₁ to α₄ of amcl.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub alphas: [f64; 4],
+}
+
+/// nav2's.
+const ALPHAS: [f64; 4] = [0.2; 4];
+
+fn is_usual(alphas: &[f64; 4]) -> bool {
+    *alphas == ALPHAS
 }
 
 impl Default for RobotSettings {
@@ -45,6 +61,9 @@ impl Default for RobotSettings {
             global_poses: 200_000,
             global_particles: 10_000,
             unit: "m".to_owned(),
+            map: String::new(),
+            beacons: String::new(),
+            alphas: ALPHAS,
         }
     }
 }
@@ -60,6 +79,21 @@ pub enum SensorKind {
     Ranges,
     /// Distance and bearing of landmarks, two columns each: their places are learned.
     Landmarks,
+}
+
+/// How `mcl` compares scans with a map.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScanModel {
+    /// By where beams end.
+    #[default]
+    LikelihoodField,
+    /// By how far they should reach.
+    Beam,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// A sensor of a robot. What is not finite in its columns is missing, and says nothing.
@@ -82,6 +116,15 @@ pub struct SensorSettings {
     pub cell: f64,
     /// Beams that are compared with the map, at most.
     pub beams: usize,
+    /// A ROS map (`.yaml`) of what beams meet, instead of one that is learned.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub map: String,
+    /// A file (csv or npz) of where beacons or landmarks stand, instead of places that are learned.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub beacons: String,
+    /// How `mcl` compares scans with a map.
+    #[serde(skip_serializing_if = "is_default")]
+    pub model: ScanModel,
 }
 
 impl Default for SensorSettings {
@@ -95,6 +138,9 @@ impl Default for SensorSettings {
             reach: 1e9,
             cell: 0.05,
             beams: 60,
+            map: String::new(),
+            beacons: String::new(),
+            model: ScanModel::default(),
         }
     }
 }
@@ -115,7 +161,8 @@ impl RobotSettings {
         {
             config::check(key, count, (1..=10_000_000).contains(&count), "from 1 to 10000000")?;
         }
-        Ok(())
+        let valid = self.alphas.iter().all(|alpha| (0.0..=100.0).contains(alpha));
+        config::check("robot.alphas", format!("{:?}", self.alphas), valid, "four numbers from 0 to 100")
     }
 }
 
@@ -125,9 +172,20 @@ impl SensorSettings {
         self.columns[1].saturating_sub(self.columns[0])
     }
 
+    /// Whether its map or its beacons are given, so that it needs no labels.
+    pub fn is_given(&self) -> bool {
+        !self.map.is_empty() || !self.beacons.is_empty()
+    }
+
     /// Fails if a setting is out of its range.
     pub(super) fn check(&self) -> Result<()> {
         let wrong = |problem: &str| Err(Error::setting(format!("sensor `{}`", self.name), problem));
+        if !self.map.is_empty() && self.kind != SensorKind::Scan {
+            return wrong("map is for scans; beacons names a file of places");
+        }
+        if !self.beacons.is_empty() && self.kind == SensorKind::Scan {
+            return wrong("beacons is for ranges and landmarks; map names a ROS map");
+        }
         let positive = |x: f64| x.is_finite() && x > 0.0;
         if self.width() == 0 || self.columns[1] > 1 << 20 {
             return wrong("columns must be [first, end] with at least one between them");

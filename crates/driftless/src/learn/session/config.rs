@@ -38,6 +38,12 @@ impl RunConfig {
         Self { format: Self::FORMAT, experiment, data }
     }
 
+    /// The text of `config.toml`.
+    pub fn to_toml(&self) -> Result<String> {
+        toml::to_string_pretty(self)
+            .map_err(|error| Error::setting("", format!("cannot be written as TOML: {error}")))
+    }
+
     /// Understands the text of a `config.toml`; one of another version is refused with a word on what to do.
     pub fn parse(text: &str) -> Result<Self> {
         Self::check_format(text)?;

@@ -3,6 +3,7 @@
 //! A distance is scale · d + offset with an error, the same for all; a bearing errs around the true one. Errors have the
 //! heavy tails of Student's t, so that a wrong reading neither moves a beacon nor kills a particle.
 
+use super::given;
 use super::motion::solved;
 use super::sensor::{Example, Model};
 use crate::error::{Error, Result};
@@ -11,6 +12,7 @@ use crate::methods::anchored::store::{find, named};
 use crate::parameters::Named;
 use crate::smooth::chain::Matrix;
 use driftless_core::{Particles, Reading};
+use driftless_world::evaluation::Surroundings;
 use driftless_world::pose::wrap;
 
 /// Degrees of freedom of Student's t.
@@ -36,6 +38,8 @@ struct Sighting {
 /// A sensor of beacons, and where they stand.
 pub(super) struct Beacons {
     settings: SensorSettings,
+    /// Whether scale and offset of distances are learned.
+    calibrated: bool,
     /// None where a beacon was not seen often enough.
     places: Vec<Option<[f64; 2]>>,
     /// Of distances: scale and offset.
@@ -50,10 +54,16 @@ impl Beacons {
         let each = if settings.kind == SensorKind::Landmarks { 2 } else { 1 };
         Self {
             settings: settings.clone(),
+            calibrated: true,
             places: vec![None; settings.width() / each],
             scale: [1.0, 0.0],
             deviations: [0.5, 0.1],
         }
+    }
+
+    /// Distances are taken as they are.
+    pub(super) fn uncalibrated(settings: &SensorSettings) -> Self {
+        Self { calibrated: false, ..Self::new(settings) }
     }
 
     /// Distance and bearing of each beacon that a reading has.
@@ -128,6 +138,10 @@ impl Beacons {
     fn improve(&mut self, sightings: &[Sighting]) {
         let size = 2 * self.places.len() + 2;
         let common = size - 2;
+        // What is given, or taken as it is, does not move.
+        let moves = |column: usize| {
+            if column < common { !self.settings.is_given() } else { self.calibrated }
+        };
         let (mut normal, mut right) = (vec![0.0; size * size], vec![0.0; size]);
         // A little is added, so that beacons without a place do no harm.
         (0..size).for_each(|k| normal[k * size + k] = 1e-9);
@@ -144,9 +158,9 @@ impl Beacons {
             let rows: [&[(usize, f64)]; 2] = [&far, &aside];
             for (k, row) in rows.into_iter().enumerate().take(1 + usize::from(sighting.bearing.is_some())) {
                 let weight = sighting.weight * information(errors[k], self.deviations[k]);
-                for (i, x) in row {
+                for (i, x) in row.iter().filter(|(i, _)| moves(*i)) {
                     right[*i] += weight * x * errors[k];
-                    for (j, y) in row {
+                    for (j, y) in row.iter().filter(|(j, _)| moves(*j)) {
                         normal[i * size + j] += weight * x * y;
                     }
                 }
@@ -205,7 +219,17 @@ fn log_density(error: f64, deviation: f64) -> f64 {
 
 impl Model for Beacons {
     fn fresh(&self) -> Box<dyn Model> {
-        Box::new(Self::new(&self.settings))
+        let places =
+            if self.settings.is_given() { self.places.clone() } else { vec![None; self.places.len()] };
+        Box::new(Self { calibrated: self.calibrated, places, ..Self::new(&self.settings) })
+    }
+
+    fn prepare(&mut self) -> Result<()> {
+        if self.settings.is_given() {
+            let places = given::places(&self.settings.beacons, self.places.len())?;
+            self.places = places.into_iter().map(Some).collect();
+        }
+        Ok(())
     }
 
     fn fit(&mut self, examples: &[Example]) {
@@ -213,7 +237,9 @@ impl Model for Beacons {
         let own: Vec<Vec<&Sighting>> = (0..self.places.len())
             .map(|beacon| sightings.iter().filter(|sighting| sighting.beacon == beacon).collect())
             .collect();
-        self.places = own.iter().map(|own| Self::first_place(own)).collect();
+        if !self.settings.is_given() {
+            self.places = own.iter().map(|own| Self::first_place(own)).collect();
+        }
         for _ in 0..ROUNDS {
             self.improve(&sightings);
             self.measure_errors(&sightings);
@@ -240,6 +266,21 @@ impl Model for Beacons {
             *log = sum as f32;
         }
         Reading::Present
+    }
+
+    /// Around beacons that are given, by half of their extent, if nothing better is known.
+    fn extent(&self, seen: bool) -> Option<[[f64; 2]; 2]> {
+        let places = || self.places.iter().flatten();
+        let edge = |k: usize, pick: fn(f64, f64) -> f64| places().map(|place| place[k]).reduce(pick);
+        let low = [edge(0, f64::min)?, edge(1, f64::min)?];
+        let high = [edge(0, f64::max)?, edge(1, f64::max)?];
+        let room = 0.5 * (high[0] - low[0]).max(high[1] - low[1]).max(1.0);
+        let extent = [low.map(|x| x - room), high.map(|x| x + room)];
+        (self.settings.is_given() && !seen).then_some(extent)
+    }
+
+    fn surroundings(&self, known: &mut Surroundings) {
+        known.marks.extend(self.places.iter().flatten());
     }
 
     fn parameters(&self) -> Vec<Named> {

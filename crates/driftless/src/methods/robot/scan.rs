@@ -1,6 +1,7 @@
-//! Scans against a learned map: cells that beams end in and cells that they pass make an occupancy grid, and a beam's
-//! likelihood falls with the distance of its end from the next occupied cell (a likelihood field).
+//! Scans against a map: cells that beams end in and cells that they pass make an occupancy grid, unless one is given, and
+//! a beam's likelihood falls with the distance of its end from the next occupied cell (a likelihood field).
 
+use super::given;
 use super::sensor::{Example, Model};
 use crate::error::{Error, Result};
 use crate::learn::SensorSettings;
@@ -10,7 +11,10 @@ use burn::tensor::DType;
 use driftless_core::angles::cos_sin;
 use driftless_core::map::squared_distances;
 use driftless_core::{Particles, Reading};
+use driftless_world::evaluation::Surroundings;
+use driftless_world::occupancy::{Cell, OccupancyGrid};
 use driftless_world::random::Random;
+use std::sync::Arc;
 
 /// A map has no more cells than this; they become larger where it would.
 const MOST_CELLS: f64 = 16e6;
@@ -23,50 +27,41 @@ const LEAST_ENDS: f32 = 0.35;
 const DEVIATION: f64 = 2.0;
 const ON_THE_MAP: f64 = 0.9;
 
-/// What a cell is, as it is stored.
-const UNKNOWN: u8 = 0;
-const FREE: u8 = 1;
-const WALL: u8 = 2;
-
 /// Ends of a scan's beams in the robot's frame, and the poses it may have been taken at.
 type Beams<'a> = (Vec<[f32; 2]>, &'a [[f32; 3]]);
 
-/// A scanner, and the map of what its beams meet.
+/// A scanner, and the map of what its beams meet, which copies share.
+#[derive(Clone)]
 pub(super) struct Scan {
-    settings: SensorSettings,
-    /// Left lower corner, and side of a cell.
-    origin: [f64; 2],
-    cell: f64,
-    size: [usize; 2],
-    cells: Vec<u8>,
+    pub(super) settings: SensorSettings,
+    pub(super) grid: Arc<OccupancyGrid>,
     /// Log-likelihood of a beam that ends in a cell.
-    field: Vec<f32>,
-    free: Vec<u32>,
+    field: Arc<Vec<f32>>,
+    free: Arc<Vec<u32>>,
 }
 
 impl Scan {
     /// Without a map.
     pub(super) fn new(settings: &SensorSettings) -> Self {
-        Self {
-            settings: settings.clone(),
-            origin: [0.0; 2],
-            cell: settings.cell,
-            size: [0; 2],
-            cells: Vec::new(),
-            field: Vec::new(),
-            free: Vec::new(),
-        }
+        let (grid, field, free) = Default::default();
+        Self { settings: settings.clone(), grid, field, free }
+    }
+
+    /// Bearings of the beams, in order.
+    pub(super) fn bearing(&self, beam: usize) -> f64 {
+        let SensorSettings { first_degrees, last_degrees, .. } = self.settings;
+        let between = (last_degrees - first_degrees) / (self.settings.width().max(2) - 1) as f64;
+        (first_degrees + between * beam as f64).to_radians()
     }
 
     /// Ends of every so many beams that met something, in the robot's frame.
     fn ends(&self, reading: &[f32], every: usize) -> Vec<[f32; 2]> {
-        let SensorSettings { columns, first_degrees, last_degrees, reach, .. } = &self.settings;
+        let SensorSettings { columns, reach, .. } = &self.settings;
         let beams = &reading[columns[0]..columns[1]];
-        let between = (last_degrees - first_degrees) / (beams.len().max(2) - 1) as f64;
         let mut ends = Vec::with_capacity(beams.len() / every + 1);
         for (k, &range) in beams.iter().enumerate().skip(every / 2).step_by(every) {
             if range.is_finite() && range > 0.0 && f64::from(range) < *reach {
-                let bearing = (first_degrees + between * k as f64).to_radians();
+                let bearing = self.bearing(k);
                 ends.push([range * bearing.cos() as f32, range * bearing.sin() as f32]);
             }
         }
@@ -74,7 +69,7 @@ impl Scan {
     }
 
     /// The box of all ends that are near enough, and of the poses.
-    fn lay_out(&mut self, examples: &[Beams]) {
+    fn lay_out(&self, examples: &[Beams]) -> OccupancyGrid {
         let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
         let far = (FARTHEST * self.settings.cell) as f32;
         for (ends, poses) in examples {
@@ -88,52 +83,82 @@ impl Scan {
             (low, high) = ([0.0; 2], [0.0; 2]);
         }
         let area = (high[0] - low[0]) * (high[1] - low[1]);
-        self.cell = self.settings.cell.max((area / MOST_CELLS).sqrt());
-        let margin = 10.0 * self.cell;
-        self.origin = low.map(|x| x - margin);
-        self.size = [0, 1].map(|k| ((high[k] - low[k] + 2.0 * margin) / self.cell).ceil() as usize);
+        let cell = self.settings.cell.max((area / MOST_CELLS).sqrt());
+        let margin = 10.0 * cell;
+        let size = [0, 1].map(|k| ((high[k] - low[k] + 2.0 * margin) / cell).ceil() as usize);
+        OccupancyGrid { origin: low.map(|x| x - margin), cell, size, cells: Vec::new() }
     }
 
+    /// Deviation of a beam's end in cells; those of a given map may have any size.
+    fn deviation(&self) -> f64 {
+        let given = DEVIATION * self.settings.cell / self.grid.cell;
+        if self.settings.is_given() { given.max(1.0) } else { DEVIATION }
+    }
+
+    /// Takes a map.
+    fn arrange(&mut self, grid: OccupancyGrid) {
+        let [width, height] = grid.size;
+        let squares = squared_distances(width, height, |cell| grid.cells[cell] == Cell::Occupied);
+        self.free = Arc::new(grid.of_kind(Cell::Free).map(|cell| cell as u32).collect());
+        self.grid = Arc::new(grid);
+        let narrow = -0.5 / self.deviation().powi(2);
+        let log = |square: f64| ON_THE_MAP * (narrow * square).exp() + (1.0 - ON_THE_MAP);
+        self.field = Arc::new(squares.iter().map(|&square| log(square).ln() as f32).collect());
+    }
+
+    fn name(&self, part: &str) -> String {
+        format!("sensor.{}.{part}", self.settings.name)
+    }
+}
+
+/// Beams that ended in each cell of a grid, and those that passed.
+struct Tally<'a> {
+    grid: &'a OccupancyGrid,
+    ends: Vec<f32>,
+    passed: Vec<f32>,
+}
+
+impl Tally<'_> {
     fn cell_of(&self, at: [f32; 2]) -> Option<usize> {
-        let place = [0, 1].map(|k| (f64::from(at[k]) - self.origin[k]) / self.cell);
-        let inside = (0..2).all(|k| place[k] >= 0.0 && place[k] < self.size[k] as f64);
-        inside.then(|| place[0] as usize * self.size[1] + place[1] as usize)
+        let OccupancyGrid { origin, cell, size, .. } = self.grid;
+        let place = [0, 1].map(|k| (f64::from(at[k]) - origin[k]) / cell);
+        let inside = (0..2).all(|k| place[k] >= 0.0 && place[k] < size[k] as f64);
+        inside.then(|| place[0] as usize * size[1] + place[1] as usize)
     }
 
     /// Counts the cells that a beam ends in and those that it passes.
-    fn count(&self, pose: &[f32; 3], end: [f32; 2], weight: f32, ends: &mut [f32], passed: &mut [f32]) {
-        let (from, to) = ([pose[0], pose[1]], placed(pose, end));
+    fn count(&mut self, pose: &[f32; 3], end: [f32; 2], weight: f32) {
+        let (from, to, side) = ([pose[0], pose[1]], placed(pose, end), self.grid.cell);
         let last = self.cell_of(to);
         if let Some(cell) = last {
-            ends[cell] += weight;
+            self.ends[cell] += weight;
         }
         let length = end[0].hypot(end[1]);
-        let steps = (f64::from(length) / self.cell).min(FARTHEST) as usize;
+        let steps = (f64::from(length) / side).min(FARTHEST) as usize;
         let mut before = None;
         // The cell before the last is left alone: a pose is not that exact.
         for k in 0..steps.saturating_sub(1) {
-            let share = k as f32 * self.cell as f32 / length;
+            let share = k as f32 * side as f32 / length;
             let at = [0, 1].map(|i| from[i] + share * (to[i] - from[i]));
             let cell = self.cell_of(at);
             if let Some(cell) = cell.filter(|_| cell != before && cell != last) {
-                passed[cell] += weight;
+                self.passed[cell] += weight;
             }
             before = cell;
         }
     }
 
-    /// The field of the cells.
-    fn arrange(&mut self) {
-        let [width, height] = self.size;
-        let squares = squared_distances(width, height, |cell| self.cells[cell] == WALL);
-        let log = |square: f64| ON_THE_MAP * (-0.5 * square / DEVIATION.powi(2)).exp() + (1.0 - ON_THE_MAP);
-        self.field = squares.iter().map(|&square| log(square).ln() as f32).collect();
-        let free = (0..self.cells.len()).filter(|&cell| self.cells[cell] == FREE);
-        self.free = free.map(|cell| cell as u32).collect();
-    }
-
-    fn name(&self, part: &str) -> String {
-        format!("sensor.{}.{part}", self.settings.name)
+    fn cells(&self) -> Vec<Cell> {
+        let kind = |(&ends, &passed): (&f32, &f32)| {
+            if ends >= LEAST_ENDS && ends >= OCCUPIED * (ends + passed) {
+                Cell::Occupied
+            } else if passed > 0.0 {
+                Cell::Free
+            } else {
+                Cell::Unknown
+            }
+        };
+        self.ends.iter().zip(&self.passed).map(kind).collect()
     }
 }
 
@@ -145,34 +170,34 @@ fn placed(pose: &[f32; 3], end: [f32; 2]) -> [f32; 2] {
 
 impl Model for Scan {
     fn fresh(&self) -> Box<dyn Model> {
-        Box::new(Self::new(&self.settings))
+        Box::new(if self.settings.is_given() { self.clone() } else { Self::new(&self.settings) })
     }
 
+    fn prepare(&mut self) -> Result<()> {
+        if self.settings.is_given() {
+            self.arrange(coarser(given::map(&self.settings.map)?));
+        }
+        Ok(())
+    }
+
+    /// A given map stays as it is.
     fn fit(&mut self, examples: &[Example]) {
+        if self.settings.is_given() {
+            return;
+        }
         let examples: Vec<Beams> =
             examples.iter().map(|example| (self.ends(example.reading, 1), example.poses)).collect();
-        self.lay_out(&examples);
-        let count = self.size[0] * self.size[1];
-        let (mut ends, mut passed) = (vec![0.0; count], vec![0.0; count]);
+        let mut grid = self.lay_out(&examples);
+        let count = grid.size[0] * grid.size[1];
+        let mut tally = Tally { grid: &grid, ends: vec![0.0; count], passed: vec![0.0; count] };
         for (beams, poses) in &examples {
             let weight = 1.0 / poses.len().max(1) as f32;
             for pose in *poses {
-                for end in beams {
-                    self.count(pose, *end, weight, &mut ends, &mut passed);
-                }
+                beams.iter().for_each(|end| tally.count(pose, *end, weight));
             }
         }
-        let kind = |(&ends, &passed): (&f32, &f32)| {
-            if ends >= LEAST_ENDS && ends >= OCCUPIED * (ends + passed) {
-                WALL
-            } else if passed > 0.0 {
-                FREE
-            } else {
-                UNKNOWN
-            }
-        };
-        self.cells = ends.iter().zip(&passed).map(kind).collect();
-        self.arrange();
+        grid.cells = tally.cells();
+        self.arrange(grid);
     }
 
     fn score(&self, reading: &[f32], poses: &Particles, log: &mut [f32]) -> Reading {
@@ -182,8 +207,8 @@ impl Model for Scan {
             return Reading::Missing;
         }
         let beyond = (1.0 - ON_THE_MAP).ln() as f32;
-        let per_cell = 1.0 / self.cell as f32;
-        let (origin, [width, height]) = (self.origin.map(|x| x as f32), self.size);
+        let OccupancyGrid { origin, cell, size: [width, height], .. } = *self.grid;
+        let (per_cell, origin) = (1.0 / cell as f32, origin.map(|x| x as f32));
         let [x, y, heading] = [0, 1, 2].map(|k| poses.column(k));
         for (i, log) in log.iter_mut().enumerate() {
             let [cosine, sine] = cos_sin(heading[i]);
@@ -204,17 +229,25 @@ impl Model for Scan {
 
     fn place(&self, random: &mut Random) -> Option<[f64; 2]> {
         let &cell = self.free.get(if self.free.is_empty() { 0 } else { random.below(self.free.len()) })?;
-        let place = [cell as usize / self.size[1], cell as usize % self.size[1]];
-        Some([0, 1].map(|k| self.origin[k] + self.cell * (place[k] as f64 + random.unit())))
+        let corner = self.grid.middle(cell as usize).map(|x| x - 0.5 * self.grid.cell);
+        Some(corner.map(|x| x + self.grid.cell * random.unit()))
+    }
+
+    fn extent(&self, _: bool) -> Option<[[f64; 2]; 2]> {
+        self.settings.is_given().then(|| self.grid.extent(Cell::Free, 0.0)).flatten()
+    }
+
+    fn surroundings(&self, known: &mut Surroundings) {
+        known.grid.get_or_insert_with(|| (*self.grid).clone());
     }
 
     fn parameters(&self) -> Vec<Named> {
-        let [width, height] = self.size;
-        let frame = vec![self.origin[0], self.origin[1], self.cell, width as f64, height as f64];
-        let cells = self.cells.iter().map(|&cell| f64::from(cell)).collect();
+        let OccupancyGrid { origin, cell, size: [width, height], cells } = &*self.grid;
+        let frame = vec![origin[0], origin[1], *cell, *width as f64, *height as f64];
+        let cells = cells.iter().map(|&cell| f64::from(cell as u8)).collect();
         let cells = Named {
             name: self.name("cells"),
-            shape: vec![width, height],
+            shape: vec![*width, *height],
             precision: DType::F32,
             values: cells,
         };
@@ -225,13 +258,29 @@ impl Model for Scan {
         let (frame, cells) = (find(parameters, &self.name("frame"))?, find(parameters, &self.name("cells"))?);
         let wrong = || Error::setting(self.name("frame"), "does not fit the cells of the map");
         let &[x, y, cell, width, height] = frame else { return Err(wrong()) };
-        let sound = frame.iter().all(|x| x.is_finite()) && cell > 0.0 && width >= 0.0 && height >= 0.0;
-        if !sound || width * height != cells.len() as f64 {
+        let sound = frame.iter().all(|x| x.is_finite()) && cell >= 0.0 && width >= 0.0 && height >= 0.0;
+        if !sound || width * height != cells.len() as f64 || (cell == 0.0 && !cells.is_empty()) {
             return Err(wrong());
         }
-        (self.origin, self.cell, self.size) = ([x, y], cell, [width as usize, height as usize]);
-        self.cells = cells.iter().map(|&cell| cell as u8).collect();
-        self.arrange();
+        let known = |&cell: &f64| Cell::from_number(cell as u8);
+        let cells: Vec<Cell> = cells.iter().map(known).collect::<Option<_>>().ok_or_else(wrong)?;
+        self.arrange(OccupancyGrid { origin: [x, y], cell, size: [width as usize, height as usize], cells });
         Ok(())
     }
+}
+
+/// A grid of no more cells than a map may have: several become one, which is occupied if one of them is.
+fn coarser(grid: OccupancyGrid) -> OccupancyGrid {
+    let [width, height] = grid.size;
+    let each = ((width * height) as f64 / MOST_CELLS).sqrt().ceil() as usize;
+    if each <= 1 {
+        return grid;
+    }
+    let size = [width.div_ceil(each), height.div_ceil(each)];
+    let mut cells = vec![Cell::Unknown; size[0] * size[1]];
+    for (number, &cell) in grid.cells.iter().enumerate() {
+        let into = &mut cells[number / height / each * size[1] + number % height / each];
+        *into = if cell as u8 > *into as u8 { cell } else { *into };
+    }
+    OccupancyGrid { origin: grid.origin, cell: grid.cell * each as f64, size, cells }
 }

@@ -2,6 +2,7 @@
 
 use super::beacons::Beacons;
 use super::scan::Scan;
+use super::textbook_scan::TextbookScan;
 use super::walks::Walk;
 use crate::error::Result;
 use crate::learn::{Normalisation, SensorKind, SensorSettings};
@@ -11,6 +12,7 @@ use driftless_core::exponential::{exponentials, log_sum_exp};
 use driftless_core::resample::Scheme;
 use driftless_core::sensor::Proposal;
 use driftless_core::{Cpu, Draws, Particles, Reading, Sensor, Space};
+use driftless_world::evaluation::Surroundings;
 use driftless_world::random::Random;
 use std::f64::consts::PI;
 use std::ops::Deref;
@@ -31,6 +33,11 @@ pub(super) trait Model: Send + Sync {
     /// One that has learned nothing yet.
     fn fresh(&self) -> Box<dyn Model>;
 
+    /// Reads what is given instead of learned, once before training.
+    fn prepare(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// Learns the map: the M-step.
     fn fit(&mut self, examples: &[Example]);
 
@@ -41,6 +48,14 @@ pub(super) trait Model: Send + Sync {
     fn place(&self, _random: &mut Random) -> Option<[f64; 2]> {
         None
     }
+
+    /// Where robots can be by what is given, whether or not they were seen anywhere.
+    fn extent(&self, _seen: bool) -> Option<[[f64; 2]; 2]> {
+        None
+    }
+
+    /// Tells what reports can draw below paths.
+    fn surroundings(&self, _known: &mut Surroundings) {}
 
     /// What was learned, by name.
     fn parameters(&self) -> Vec<Named>;
@@ -54,6 +69,14 @@ pub(super) fn model_of(settings: &SensorSettings) -> Box<dyn Model> {
     match settings.kind {
         SensorKind::Scan => Box::new(Scan::new(settings)),
         SensorKind::Ranges | SensorKind::Landmarks => Box::new(Beacons::new(settings)),
+    }
+}
+
+/// The same as textbooks have it, for `mcl`.
+pub(super) fn textbook_model_of(settings: &SensorSettings) -> Box<dyn Model> {
+    match settings.kind {
+        SensorKind::Scan => Box::new(TextbookScan::new(settings)),
+        SensorKind::Ranges | SensorKind::Landmarks => Box::new(Beacons::uncalibrated(settings)),
     }
 }
 
@@ -113,7 +136,8 @@ impl Anywhere {
     ) -> Self {
         let (low, high) = (normalisation.low, normalisation.high);
         let margin = MARGIN * (high[0] - low[0]).max(high[1] - low[1]).max(1e-6);
-        let bounds = [[low[0] - margin, low[1] - margin], [high[0] + margin, high[1] + margin]];
+        let seen = [[low[0] - margin, low[1] - margin], [high[0] + margin, high[1] + margin]];
+        let bounds = models.iter().find_map(|model| model.extent(low[0] < high[0])).unwrap_or(seen);
         let mut random = Random::stream(seed, 0x706c_6163_6573);
         let inside = |[x, y]: [f64; 2]| {
             (bounds[0][0]..=bounds[1][0]).contains(&x) && (bounds[0][1]..=bounds[1][1]).contains(&y)

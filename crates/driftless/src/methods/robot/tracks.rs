@@ -11,9 +11,10 @@ use crate::methods::house::told;
 use crate::methods::prior::around;
 use crate::methods::recorder::Recorder;
 use driftless_core::filter::{Population, Recovery, Tempering};
-use driftless_core::motion::{Odometry, Still};
+use driftless_core::motion::{Odometry, Still, TurnAndGo};
 use driftless_core::{Belief, Filter, FilterState, Motion, Space, StepReport, Stream, Workspace};
 use driftless_world::evaluation::Track;
+use driftless_world::pose::Frame;
 use driftless_world::trajectory::{Start, Trajectory};
 use std::ops::Deref;
 
@@ -41,10 +42,21 @@ impl RobotEm {
         Odometry { missing: self.missing, ..odometry }
     }
 
+    /// The same as amcl has it, which knows the robot's frame alone.
+    fn turn_and_go(&self) -> Option<TurnAndGo> {
+        let alphas = self.textbook.filter(|_| self.frame == Frame::Robot);
+        alphas.map(|alphas| TurnAndGo { alphas, missing: self.normalisation.missing_motion() })
+    }
+
     fn filter(&self, how: &Following) -> Filter {
         let is_global = !matches!(how.start, Start::About { .. });
         let most = if is_global { self.settings.global_particles.max(how.particles) } else { how.particles };
         let found = FOUND * self.settings.lost;
+        if self.textbook.is_some() {
+            // Likelihoods as they are, and no recovery, which amcl has switched off.
+            let population = Population { least: how.particles, most, found };
+            return Filter { population, tempering: Tempering::NONE, recovery: None, ..self.filter.clone() };
+        }
         Filter {
             population: Population { least: how.particles, most, found },
             tempering: Tempering {
@@ -74,6 +86,7 @@ impl RobotEm {
         Follower {
             filter: self.filter(how),
             odometry: self.odometry(how.tuning.noise),
+            textbook: self.turn_and_go(),
             bias: self.bias,
             sensor,
             draws,
@@ -110,6 +123,8 @@ impl RobotEm {
 pub(super) struct Follower<M, A> {
     filter: Filter,
     odometry: Odometry,
+    /// Takes its place where there are amcl's alphas.
+    textbook: Option<TurnAndGo>,
     bias: Bias,
     sensor: Bound<M, A>,
     draws: Stream,
@@ -128,7 +143,7 @@ where
     pub(super) fn step<'r>(&mut self, reading: impl Fn(usize) -> &'r [f32], action: [f32; 3]) -> StepReport {
         let is_first = !std::mem::replace(&mut self.began, true);
         self.sensor.bind(reading, is_first);
-        let Self { filter, odometry, sensor, draws, state, workspace, .. } = self;
+        let Self { filter, odometry, textbook, sensor, draws, state, workspace, .. } = self;
         let Some(state) = state else {
             let started = filter.global_start(Space::SE2, sensor, true, draws);
             let (found, log_evidence) = started.expect("poses all over the space can be proposed");
@@ -137,7 +152,12 @@ where
         };
         let action = self.bias.corrected(action.map(f64::from)).map(|x| x as f32);
         let mut driven = odometry.by(Some(action));
-        let motion: &mut dyn Motion = if is_first { &mut Still } else { &mut driven };
+        let mut gone = textbook.as_ref().map(|odometry| odometry.by(Some(action)));
+        let motion: &mut dyn Motion = match &mut gone {
+            _ if is_first => &mut Still,
+            Some(gone) => gone,
+            None => &mut driven,
+        };
         filter.step(state, motion, sensor, draws, workspace)
     }
 
