@@ -7,7 +7,7 @@ mod reproducing;
 mod simulate;
 
 pub use bench::{Bench, BenchWorld};
-pub use import::{Import, ImportFrom, PfnetCheckpoint};
+pub use import::{Import, ImportFrom, PfnetCheckpoint, recordings};
 pub use learning::{Evaluate, Report, Train};
 pub use reproducing::{Demo, Paper, Reproduce};
 pub use simulate::{Format, HouseSplit, Simulate, Size, Steering};
