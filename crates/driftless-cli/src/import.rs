@@ -20,6 +20,7 @@ pub fn run(wanted: &Import) -> Result<()> {
         ImportFrom::Carmen(wanted) => recordings::carmen(wanted),
         ImportFrom::Tum(wanted) => recordings::tum(wanted),
         ImportFrom::Mcap(wanted) => recordings::mcap(wanted),
+        ImportFrom::Csv(wanted) => recordings::csv(wanted),
     }
 }
 

@@ -10,8 +10,9 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   driftless import pfnet-checkpoint rgb_model_trained.chk --out pfnet.safetensors
-  driftless import carmen intel.clf --poses intel-corrected.log.gz --out intel.npz
-  driftless import mcap drive.mcap --list")]
+  driftless import carmen intel.clf.bz2 --poses intel-corrected.log.gz --out intel.npz
+  driftless import mcap drive.mcap --list
+  driftless import mcap drive.mcap --out drive.npz --test unseen.npz")]
 pub struct Import {
     /// What to take over
     #[command(subcommand)]
@@ -27,8 +28,10 @@ pub enum ImportFrom {
     Carmen(recordings::Carmen),
     /// True poses for a log, from a trajectory in TUM's format
     Tum(recordings::Tum),
-    /// A robot's laser scans and odometry, from an MCAP bag of ROS 1 or ROS 2
+    /// A robot's drive, from an MCAP bag of ROS 1 or ROS 2
     Mcap(recordings::Mcap),
+    /// A robot's drive, from a table with names of your own
+    Csv(recordings::Csv),
 }
 
 /// Options of `import pfnet-checkpoint`.

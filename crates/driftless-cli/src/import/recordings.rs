@@ -1,11 +1,14 @@
 //! Robots' own recordings as plain logs.
 
-use crate::args::recordings::{Carmen, Mcap, Tum};
-use crate::output::{aligned, print};
+mod listing;
+
+use crate::args::recordings::{Carmen, Csv, Mcap, Tum, Written};
+use crate::output::print;
 use crate::usage::misused;
 use anyhow::Result;
-use driftless_world::files::bag::{self, BagOptions, Topic};
+use driftless_world::files::bag::{self, BagOptions, Stepping};
 use driftless_world::files::carmen::{self, CarmenOptions};
+use driftless_world::files::columns::{self, ColumnOptions};
 use driftless_world::files::provenance::Provenance;
 use driftless_world::files::recorded::Recording;
 use driftless_world::files::{Overwrite, Source, tum};
@@ -13,82 +16,136 @@ use std::path::Path;
 
 /// A CARMEN log.
 pub fn carmen(wanted: &Carmen) -> Result<()> {
-    if !(wanted.min_move >= 0.0 && wanted.min_turn >= 0.0) {
-        misused!("--min-move and --min-turn cannot be negative");
+    if !(wanted.every_metres >= 0.0 && wanted.every_turn >= 0.0) {
+        misused!("--every-metres and --every-turn cannot be negative");
     }
+    let out = out(&wanted.written)?;
     let options = CarmenOptions {
         beams: wanted.beams,
-        min_move: wanted.min_move,
-        min_turn: wanted.min_turn,
-        episode_steps: wanted.episode_steps,
+        every_metres: wanted.every_metres,
+        every_turn: wanted.every_turn,
+        max_pause: wanted.max_pause,
+        episode_steps: wanted.written.episode_steps,
         max_range: wanted.max_range,
     };
     let poses = wanted.poses.as_ref().map(Source::open).transpose()?;
     let recording = carmen::import(Source::open(&wanted.log)?, poses, &options);
-    written(&recording.map_err(|error| error.in_file(&wanted.log))?, &wanted.out, wanted.force)
+    let mut recording = recording.map_err(|error| error.in_file(&wanted.log))?;
+    let poses = wanted.poses.as_ref().map(|poses| format!("poses from {}", name(poses)));
+    recording.taken.extend(poses);
+    written(recording, &wanted.log, out, &wanted.written)
+}
+
+/// A table with names of its own.
+pub fn csv(wanted: &Csv) -> Result<()> {
+    let out = out(&wanted.written)?;
+    let beams = wanted.beams_from.zip(wanted.beams_to);
+    let options = ColumnOptions {
+        columns: wanted.columns.clone(),
+        degrees: wanted.degrees,
+        millimetres: wanted.millimetres,
+        beams: beams.map(|(first, last)| (first.to_radians(), last.to_radians())),
+        max_pause: wanted.max_pause,
+        episode_steps: wanted.written.episode_steps,
+    };
+    let recording = columns::import(Source::open(&wanted.table)?, &options);
+    written(recording.map_err(|error| error.in_file(&wanted.table))?, &wanted.table, out, &wanted.written)
 }
 
 /// A trajectory in TUM's format, for a log.
 pub fn tum(wanted: &Tum) -> Result<()> {
+    if !(wanted.max_gap > 0.0 && wanted.offset.is_finite()) {
+        misused!("--max-gap must be above 0, and --offset a number of seconds");
+    }
     let track = tum::read(Source::open(&wanted.trajectory)?, wanted.offset);
     let track = track.map_err(|error| error.in_file(&wanted.trajectory))?;
     let joined = tum::join(&wanted.log, &track, wanted.max_gap, &wanted.out, overwrite(wanted.force))?;
     let share = 100.0 * joined.labelled as f64 / joined.steps as f64;
-    let late = match joined.late {
-        0 => String::new(),
-        late => format!("note: {late} poses had times before those of earlier ones; all were sorted\n"),
-    };
+    let notes: String = joined.notes.iter().map(|note| format!("note: {note}\n")).collect();
     let (out, steps, labelled) = (wanted.out.display(), joined.steps, joined.labelled);
-    print(&format!("{out}: {labelled} of {steps} steps labelled ({share:.1} %)\n{late}"))
+    print(&format!("{out}: {labelled} of {steps} steps labelled ({share:.1} %)\n{notes}"))
 }
 
 /// A bag, or the list of its topics.
 pub fn mcap(wanted: &Mcap) -> Result<()> {
     let source = Source::open(&wanted.bag)?;
-    let (Some(odometry), Some(scan), Some(out), false) =
-        (&wanted.odometry, &wanted.scan, &wanted.out, wanted.list)
-    else {
-        let (topics, notes) = bag::list(&source).map_err(|error| error.in_file(&wanted.bag))?;
-        let notes: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
-        return print(&format!("{}{notes}", table(&topics)));
-    };
-    if !(wanted.rate > 0.0 && wanted.max_gap > 0.0) {
-        misused!("--rate and --max-gap must be above 0");
+    if wanted.list {
+        let listing = bag::list(&source).map_err(|error| error.in_file(&wanted.bag))?;
+        return print(&listing::text(&listing));
+    }
+    let out = out(&wanted.written)?;
+    let positive = |value: f64| value > 0.0 && value.is_finite();
+    if !wanted.rate.is_none_or(positive) || ![wanted.max_gap, wanted.max_pause].into_iter().all(positive) {
+        misused!("--rate, --max-gap and --max-pause must be above 0");
+    }
+    if !(wanted.every_metres >= 0.0 && wanted.every_turn >= 0.0 && wanted.max_delay >= 0.0) {
+        misused!("--every-metres, --every-turn and --max-delay cannot be negative");
     }
     let options = BagOptions {
-        odometry: odometry.clone(),
-        scan: scan.clone(),
+        odometry: wanted.odometry.clone(),
+        scan: wanted.scan.clone(),
+        image: wanted.image.clone(),
         pose: wanted.pose.clone(),
-        rate: wanted.rate,
+        mount: wanted.mount,
+        stepping: wanted
+            .rate
+            .map_or(Stepping::Motion(wanted.every_metres, wanted.every_turn), Stepping::Rate),
         beams: wanted.beams,
+        image_side: wanted.image_side,
         max_gap: wanted.max_gap,
-        episode_steps: wanted.episode_steps,
+        max_delay: wanted.max_delay,
+        max_pause: wanted.max_pause,
+        episode_steps: wanted.written.episode_steps,
     };
     let recording = bag::import(&source, &options).map_err(|error| error.in_file(&wanted.bag))?;
-    written(&recording, out, wanted.force)
+    written(recording, &wanted.bag, out, &wanted.written)
 }
 
 fn overwrite(force: bool) -> Overwrite {
     if force { Overwrite::Replace } else { Overwrite::Refuse }
 }
 
-fn written(recording: &Recording, out: &Path, force: bool) -> Result<()> {
-    let made_by = format!("driftless {}", env!("CARGO_PKG_VERSION"));
-    let comment = Provenance { made_by, ..Provenance::default() }.to_string();
-    recording.write(out, overwrite(force), &comment)?;
-    print(&format!("{}: {}", out.display(), recording.summary()))
+/// The file to write, with everything about it checked before the work begins.
+fn out(wanted: &Written) -> Result<&Path> {
+    let Some(out) = &wanted.out else { misused!("--out is needed: the log to write (npz)") };
+    if wanted.test.is_some() && !(wanted.test_share > 0.0 && wanted.test_share < 1.0) {
+        misused!("--test-share must lie between 0 and 1");
+    }
+    if wanted.test.as_ref() == Some(out) {
+        misused!("--out and --test must be two files");
+    }
+    for file in [Some(out), wanted.test.as_ref()].into_iter().flatten() {
+        // Asked now, so that nobody waits for an import that cannot be written.
+        drop(driftless_world::files::NewFile::create(file, overwrite(wanted.force))?);
+    }
+    Ok(out)
 }
 
-/// One row a topic.
-fn table(topics: &[Topic]) -> String {
-    let head = ["topic", "type", "encoding", "messages", "rate", "duration"];
-    let row = |topic: &Topic| {
-        let seconds = (topic.span.1 - topic.span.0).max(0.0);
-        let (name, schema, encoding) = (topic.name.clone(), topic.schema.clone(), topic.encoding.clone());
-        let rate = format!("{:.1} Hz", topic.rate());
-        vec![name, schema, encoding, topic.messages.to_string(), rate, format!("{seconds:.1} s")]
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn written(mut recording: Recording, from: &Path, out: &Path, wanted: &Written) -> Result<()> {
+    let test = wanted.test.as_ref().map(|path| (path, recording.split(wanted.test_share)));
+    if let Some((path, part)) = &test {
+        write(part, from, path, wanted.force)?;
+    }
+    write(&recording, from, out, wanted.force)?;
+    let mut text = format!("{}: {}", out.display(), recording.summary());
+    if let Some((path, part)) = test {
+        let (steps, episodes) = (part.steps().count(), part.episodes.len());
+        text += &format!("{}: the last {steps} steps, in {episodes} episodes\n", path.display());
+    }
+    print(&text)
+}
+
+fn write(recording: &Recording, from: &Path, out: &Path, force: bool) -> Result<()> {
+    let provenance = Provenance {
+        made_by: format!("driftless {}", env!("CARGO_PKG_VERSION")),
+        taken: std::iter::once(format!("a drive from {}", name(from)))
+            .chain(recording.taken.clone())
+            .collect(),
+        ..Provenance::default()
     };
-    let rows: Vec<_> =
-        std::iter::once(head.map(str::to_owned).to_vec()).chain(topics.iter().map(row)).collect();
-    aligned(&rows)
+    Ok(recording.write(out, overwrite(force), &provenance.to_string())?)
 }

@@ -2,8 +2,10 @@
 
 mod import;
 mod join;
+mod odometer;
 
 pub use import::{CarmenOptions, import};
+pub use odometer::{Odometer, Speed};
 
 use crate::error::{Error, Result};
 use crate::files::track::Pose;
@@ -34,8 +36,8 @@ pub struct Scan {
 pub enum Message {
     /// FLASER or ROBOTLASER1.
     Scan(Scan),
-    /// ODOM: the forward speed.
-    Speed(f64),
+    /// ODOM.
+    Speed(Speed),
     /// Anything else.
     Other,
 }
@@ -47,7 +49,9 @@ pub fn message(line: &str) -> Result<Message> {
     let read = match kind {
         "FLASER" => front_laser(&mut words).map(Message::Scan),
         "ROBOTLASER1" => robot_laser(&mut words).map(Message::Scan),
-        "ODOM" => numbers::<4>(&mut words).map(|[.., speed]| Message::Speed(speed)),
+        "ODOM" => {
+            numbers(&mut words).map(|[_, _, _, forward, _, _, time]| Message::Speed(Speed { time, forward }))
+        }
         _ => return Ok(Message::Other),
     };
     read.map_err(|error| error.in_field(kind))

@@ -1,12 +1,14 @@
 //! A drive taken over from a robot's own files, written as a plain log.
 
+mod summary;
+
 use crate::error::{Error, Result};
-use crate::files::atomic::Overwrite;
-use crate::files::npy::Dtype;
+use crate::files::atomic::{NewFile, Overwrite};
+use crate::files::npy::{Dtype, Kind};
 use crate::files::npz::NpzWriter;
-use crate::files::track::{Pose, relative};
+use crate::files::spool::Spooled;
+use crate::files::track::Pose;
 use crate::files::zip::Method;
-use std::fmt::Write as _;
 use std::path::Path;
 
 /// One step of a drive.
@@ -14,21 +16,38 @@ use std::path::Path;
 pub struct Step {
     /// Seconds, by the recording's own clock.
     pub time: f64,
-    /// Readings of the beams; NaN where there is none.
-    pub ranges: Vec<f32>,
-    /// Where odometry says the robot is.
-    pub odometry: Pose,
+    /// Readings, such as distances of beams; NaN where there is none.
+    pub readings: Vec<f32>,
+    /// Which of the camera's images belongs to it.
+    pub image: Option<u64>,
+    /// Motion into the step: forward, left, turn. Unknown in an episode's first step, and where odometry fails.
+    pub action: Option<Pose>,
     /// Where the robot is, if somebody knows.
     pub pose: Option<Pose>,
 }
 
-/// Episodes of steps with the same beams.
+/// The images of a drive, in a temporary file.
+#[derive(Clone, Debug)]
+pub struct Camera {
+    /// Rows, columns and channels of each.
+    pub shape: [usize; 3],
+    /// Their bytes, one after another.
+    pub images: Spooled,
+}
+
+/// Episodes of steps with equally many readings.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
-    /// Angle of each beam, left positive.
-    pub beam_angles: Vec<f64>,
+    /// Bearing of each beam, left positive, if the readings are a scan.
+    pub beam_angles: Option<Vec<f64>>,
+    /// What the camera saw, if there is one.
+    pub camera: Option<Camera>,
+    /// Whether the robot has odometry; without it there are no actions.
+    pub odometry: bool,
     /// Steps of each episode; none is empty.
     pub episodes: Vec<Vec<Step>>,
+    /// Where everything came from, in words.
+    pub taken: Vec<String>,
     /// What was strange, in words.
     pub notes: Vec<String>,
 }
@@ -37,6 +56,28 @@ impl Recording {
     /// All steps in order.
     pub fn steps(&self) -> impl Iterator<Item = &Step> {
         self.episodes.iter().flatten()
+    }
+
+    /// Motion into each step; zeros in an episode's first, nothing where it is unknown.
+    pub fn actions(&self) -> impl Iterator<Item = Option<Pose>> {
+        self.episodes.iter().flat_map(|episode| {
+            let rest = episode.iter().skip(1).map(|step| step.action);
+            std::iter::once(Some([0.0; 3])).chain(rest)
+        })
+    }
+
+    /// Takes the last `share` of the steps away, as a recording of its own: to test by what was not learned from.
+    pub fn split(&mut self, share: f64) -> Self {
+        let steps = self.steps().count();
+        let mut kept = steps - ((steps as f64 * share).round() as usize).min(steps);
+        let mut rest = Self { episodes: Vec::new(), ..self.clone() };
+        for mut episode in std::mem::take(&mut self.episodes) {
+            let end = episode.split_off(kept.min(episode.len()));
+            kept -= episode.len();
+            self.episodes.extend((!episode.is_empty()).then_some(episode));
+            rest.episodes.extend((!end.is_empty()).then_some(end));
+        }
+        rest
     }
 
     /// Writes the plain log; it appears when complete.
@@ -50,63 +91,53 @@ impl Recording {
             return Err(Error::new("was not written, because no step was found"));
         }
         let mut npz = NpzWriter::create(path, overwrite, Method::Deflated)?;
+        self.write_observations(&mut npz, steps)?;
         let mut array = |name: &str, dtype, shape: &[usize], bytes: Vec<u8>| {
             npz.array(name, dtype, shape)?;
             npz.write(&bytes)?;
             npz.end()
         };
-        let ranges = self.steps().flat_map(|step| &step.ranges).flat_map(|range| range.to_le_bytes());
-        array("observations", Dtype::F32, &[steps, self.beam_angles.len()], ranges.collect())?;
-        let actions = self.actions().flat_map(|motion| motion.map(|part| (part as f32).to_le_bytes()));
-        array("actions", Dtype::F32, &[steps, 3], actions.flatten().collect())?;
+        if self.odometry {
+            let actions = self.actions().flat_map(|action| action.unwrap_or([f64::NAN; 3]));
+            let bytes = actions.flat_map(|part| (part as f32).to_le_bytes()).collect();
+            array("actions", Dtype::F32, &[steps, 3], bytes)?;
+        }
         let poses = self.steps().flat_map(|step| step.pose.unwrap_or([f64::NAN; 3]));
         array("poses", Dtype::F64, &[steps, 3], doubles(poses))?;
         let lengths = self.episodes.iter().flat_map(|episode| (episode.len() as i64).to_le_bytes());
         array("lengths", Dtype::I64, &[self.episodes.len()], lengths.collect())?;
         array("times", Dtype::F64, &[steps], doubles(self.steps().map(|step| step.time)))?;
-        array(
-            "beam_angles",
-            Dtype::F64,
-            &[self.beam_angles.len()],
-            doubles(self.beam_angles.iter().copied()),
-        )?;
+        if let Some(angles) = &self.beam_angles {
+            array("beam_angles", Dtype::F64, &[angles.len()], doubles(angles.iter().copied()))?;
+        }
         npz.finish(comment)?.commit()
     }
 
-    /// Motion into each step, in the robot's frame; zeros in an episode's first.
-    pub fn actions(&self) -> impl Iterator<Item = Pose> {
-        self.episodes.iter().flat_map(|episode| {
-            let motions = episode.windows(2).map(|pair| relative(pair[0].odometry, pair[1].odometry));
-            std::iter::once([0.0; 3]).chain(motions)
-        })
-    }
-
-    /// A few lines on what was made, and on what was strange.
-    pub fn summary(&self) -> String {
-        let steps = self.steps().count().max(1) as f64;
-        let labelled = self.steps().filter(|step| step.pose.is_some()).count() as f64;
-        let missing = self.steps().flat_map(|step| &step.ranges).filter(|range| range.is_nan()).count();
-        let mut apart: Vec<f64> = self
-            .episodes
-            .iter()
-            .flat_map(|episode| episode.windows(2).map(|p| p[1].time - p[0].time))
-            .collect();
-        apart.sort_by(f64::total_cmp);
-        let length: f64 = self.actions().map(|motion| motion[0].hypot(motion[1])).sum();
-        let beams = self.beam_angles.len();
-        let mut text = format!(
-            "{steps} steps in {} episodes, {length:.1} m by odometry, {:.1} % of the steps labelled\n{beams} beams, {:.1} % of the readings missing",
-            self.episodes.len(),
-            100.0 * labelled / steps,
-            100.0 * missing as f64 / (steps * beams.max(1) as f64),
-        );
-        if let Some(median) = apart.get(apart.len() / 2) {
-            let _ = write!(text, "; a step every {median:.2} s (median)");
+    /// Readings, images, or readings and images beside them.
+    fn write_observations(&self, npz: &mut NpzWriter<NewFile>, steps: usize) -> Result<()> {
+        let width = self.steps().next().map_or(0, |step| step.readings.len());
+        if width > 0 {
+            npz.array("observations", Dtype::F32, &[steps, width])?;
+            for step in self.steps() {
+                npz.write(&step.readings.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())?;
+            }
+            npz.end()?;
         }
-        for note in &self.notes {
-            let _ = write!(text, "\nnote: {note}");
+        let Some(Camera { shape, images }) = &self.camera else { return Ok(()) };
+        let size = shape.iter().product::<usize>();
+        let name = if width > 0 { "images" } else { "observations" };
+        npz.array(name, Dtype::U8, &[steps, shape[0], shape[1], shape[2]])?;
+        for step in self.steps() {
+            let image = step.image.map(|image| images.source().read_vec(image * size as u64, size as u64));
+            npz.write(&image.transpose()?.unwrap_or_else(|| vec![0; size]))?;
         }
-        text + "\n"
+        npz.end()?;
+        if width > 0 {
+            npz.array("has_image", Dtype { kind: Kind::Bool, ..Dtype::U8 }, &[steps])?;
+            npz.write(&self.steps().map(|step| u8::from(step.image.is_some())).collect::<Vec<u8>>())?;
+            npz.end()?;
+        }
+        Ok(())
     }
 }
 

@@ -2,6 +2,15 @@
 
 use driftless_core::pose::wrap;
 
+/// Metres a second that no robot drives.
+const FASTEST: f64 = 25.0;
+/// Radians a second that no robot turns.
+const FASTEST_TURN: f64 = 15.0;
+/// Metres that may be noise, however short the time.
+const LEAST_JUMP: f64 = 0.5;
+/// Radians that may be noise.
+const LEAST_TURN: f64 = 1.0;
+
 /// x m, y m, heading rad.
 pub type Pose = [f64; 3];
 
@@ -32,7 +41,12 @@ impl Track {
         &self.samples
     }
 
-    /// The pose at `time`, between two samples at most `most_gap` apart; nothing outside.
+    /// The first and the last time, if there are any.
+    pub fn span(&self) -> Option<(f64, f64)> {
+        Some((self.samples.first()?.0, self.samples.last()?.0))
+    }
+
+    /// The pose at `time`, between two samples at most `most_gap` apart; nothing outside, or where poses jump.
     pub fn at(&self, time: f64, most_gap: f64) -> Option<Pose> {
         let after = self.samples.partition_point(|sample| sample.0 < time);
         let &(end, b) = self.samples.get(after)?;
@@ -42,16 +56,28 @@ impl Track {
         let &(start, a) = self.samples.get(after.checked_sub(1)?)?;
         let share = (time - start) / (end - start);
         let between = |i: usize| a[i] + share * (b[i] - a[i]);
-        (end - start <= most_gap).then(|| [between(0), between(1), wrap(a[2] + share * wrap(b[2] - a[2]))])
+        let bridged = end - start <= most_gap && !torn(&(start, a), &(end, b));
+        bridged.then(|| [between(0), between(1), wrap(a[2] + share * wrap(b[2] - a[2]))])
     }
 
-    /// Whether between two times the samples jump by more than `most` metres, or pause longer than `most_gap`.
-    pub fn breaks(&self, from: f64, to: f64, most: f64, most_gap: f64) -> bool {
+    /// Whether the samples jump between two times: what lies before does not belong to what lies behind.
+    pub fn torn_between(&self, from: f64, to: f64) -> bool {
         let first = self.samples.partition_point(|sample| sample.0 <= from).saturating_sub(1);
-        let rest = self.samples[first..].windows(2).take_while(|pair| pair[0].0 < to);
-        let far = |a: Pose, b: Pose| (b[0] - a[0]).hypot(b[1] - a[1]) > most;
-        rest.into_iter().any(|pair| far(pair[0].1, pair[1].1) || pair[1].0 - pair[0].0 > most_gap)
+        let mut rest = self.samples[first..].windows(2).take_while(|pair| pair[0].0 < to);
+        rest.any(|pair| torn(&pair[0], &pair[1]))
     }
+
+    /// How often the samples jump.
+    pub fn jumps(&self) -> usize {
+        self.samples.windows(2).filter(|pair| torn(&pair[0], &pair[1])).count()
+    }
+}
+
+/// Whether no robot gets from one sample to the next: something was reset, or somebody carried it.
+fn torn(a: &(f64, Pose), b: &(f64, Pose)) -> bool {
+    let seconds = b.0 - a.0;
+    let (far, turn) = ((b.1[0] - a.1[0]).hypot(b.1[1] - a.1[1]), wrap(b.1[2] - a.1[2]).abs());
+    far > (FASTEST * seconds).max(LEAST_JUMP) || turn > (FASTEST_TURN * seconds).max(LEAST_TURN)
 }
 
 /// Pose `b` as seen from pose `a`: forward, left, turn.
@@ -67,13 +93,6 @@ pub fn composed(a: Pose, b: Pose) -> Pose {
     [a[0] + cosine * b[0] - sine * b[1], a[1] + sine * b[0] + cosine * b[1], wrap(a[2] + b[2])]
 }
 
-/// The heading that a rotation x, y, z, w has on the floor; nothing if it is no rotation.
-pub fn heading([x, y, z, w]: [f64; 4]) -> Option<f64> {
-    let norm = x * x + y * y + z * z + w * w;
-    (norm > 1e-6 && norm.is_finite())
-        .then(|| wrap((2.0 * (w * z + x * y) / norm).atan2(1.0 - 2.0 * (y * y + z * z) / norm)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,7 +106,17 @@ mod tests {
         let pose = track.at(1.5, 1.0).unwrap();
         assert!((pose[0] - 0.5).abs() < 1e-12 && (pose[2].abs() - PI).abs() < 1e-9, "{pose:?}");
         assert_eq!((track.at(3.0, 1.0), track.at(0.5, 1.0), track.at(9.5, 1.0)), (None, None, None));
-        assert!(track.breaks(1.5, 3.0, 2.0, 1.0) && !track.breaks(1.0, 2.0, 2.0, 1.0));
+        assert_eq!(track.jumps(), 0);
+    }
+
+    /// An odometer that starts again at zero: nothing is interpolated across, and the place is found.
+    #[test]
+    fn a_reset_tears_a_track() {
+        let samples = [(0.0, 3.0), (0.1, 3.05), (0.2, 0.0), (0.3, 0.05)].map(|(t, x)| (t, [x, 0.0, 0.0]));
+        let (track, _) = Track::new(samples.to_vec());
+        assert_eq!((track.jumps(), track.at(0.15, 1.0)), (1, None));
+        assert!(track.torn_between(0.05, 0.25) && track.torn_between(0.15, 0.18));
+        assert!(!track.torn_between(0.0, 0.1) && !track.torn_between(0.2, 0.3));
     }
 
     #[test]
@@ -95,7 +124,5 @@ mod tests {
         let (a, b) = ([1.0, 2.0, 0.7], [0.5, 3.0, -2.0]);
         let again = composed(a, relative(a, b));
         assert!(again.iter().zip(b).all(|(x, y)| (x - y).abs() < 1e-12), "{again:?}");
-        assert!((heading([0.0, 0.0, 0.5_f64.sqrt(), 0.5_f64.sqrt()]).unwrap() - PI / 2.0).abs() < 1e-12);
-        assert_eq!(heading([0.0; 4]), None);
     }
 }

@@ -5,8 +5,9 @@ use crate::files::atomic::{NewFile, Overwrite};
 use crate::files::lines::Lines;
 use crate::files::npy::{Dtype, header_bytes};
 use crate::files::npz::NpzFile;
+use crate::files::rigid::Rigid;
 use crate::files::source::Source;
-use crate::files::track::{Track, heading};
+use crate::files::track::Track;
 use crate::files::zip::{Method, ZipFile, ZipWriter};
 use std::io::Write;
 use std::path::Path;
@@ -18,8 +19,8 @@ pub struct Joined {
     pub steps: usize,
     /// Those with a pose.
     pub labelled: usize,
-    /// Poses of the trajectory that came after a later one.
-    pub late: usize,
+    /// What was strange, in words.
+    pub notes: Vec<String>,
 }
 
 /// Reads lines of `time x y z qx qy qz qw`; `#` starts a comment. Also says how many came too late.
@@ -36,14 +37,15 @@ pub fn read(source: Source, offset: f64) -> Result<(Track, usize)> {
         let numbers: Option<Vec<f64>> =
             words.map(|word| word.parse().ok().filter(|x: &f64| x.is_finite())).collect();
         let numbers = numbers.ok_or_else(|| wrong("holds something that is not a finite number"))?;
-        let &[time, x, y, _, qx, qy, qz, qw] = numbers.as_slice() else {
+        let &[time, x, y, z, qx, qy, qz, qw] = numbers.as_slice() else {
             return Err(wrong(&format!(
                 "has {} numbers; `time x y z qx qy qz qw` are expected",
                 numbers.len()
             )));
         };
-        let heading = heading([qx, qy, qz, qw]).ok_or_else(|| wrong("holds a rotation of length 0"))?;
-        samples.push((time + offset, [x, y, heading]));
+        let place = Rigid::new([x, y, z], [qx, qy, qz, qw]);
+        let place = place.ok_or_else(|| wrong("holds a rotation of length 0"))?;
+        samples.push((time + offset, place.on_floor()));
     }
     if samples.is_empty() {
         return Err(Error::new("holds no pose; lines of `time x y z qx qy qz qw` are expected"));
@@ -110,5 +112,13 @@ pub fn join(
     zip.end(&header_bytes(Dtype::F64, &[poses.len(), 3]))?;
     zip.finish(old.comment())?.commit()?;
     let labelled = poses.iter().filter(|pose| pose.is_some()).count();
-    Ok(Joined { steps: poses.len(), labelled, late: *late })
+    let mut notes = Vec::new();
+    if *late > 0 {
+        notes.push(format!("{late} poses had times before those of earlier ones; all were sorted"));
+    }
+    if track.jumps() > 0 {
+        let jumps = track.jumps();
+        notes.push(format!("the poses jump at {jumps} places; steps within a jump are not labelled"));
+    }
+    Ok(Joined { steps: poses.len(), labelled, notes })
 }

@@ -9,38 +9,54 @@ use mcap::sans_io::linear_reader::{LinearReadEvent, LinearReader, LinearReaderOp
 const LARGEST: usize = 1 << 27;
 /// Bytes read at once.
 const BLOCK: u64 = 1 << 20;
+/// Bytes before a record's content: its kind and its length.
+const HEAD: u64 = 9;
+
+/// How a stream of records ended.
+struct End {
+    /// The byte up to which records were whole.
+    whole: u64,
+    /// What ended it before the end of the file.
+    problem: Option<String>,
+}
 
 /// Calls `each` for every whole record outside the chunks and inside; says in words what could not be read.
 pub fn read(source: &Source, mut each: impl FnMut(Record) -> Result<()>) -> Result<Vec<String>> {
-    let mut notes = Vec::new();
-    let mut damaged = 0;
+    let (mut damaged, mut first, mut at) = (0_usize, 0, mcap::MAGIC.len() as u64);
     let options = LinearReaderOptions::default().with_emit_chunks(true).with_record_length_limit(LARGEST);
-    let ended = stream(source, options, |opcode, bytes| {
-        let Ok(record) = mcap::parse_record(opcode, bytes) else {
-            damaged += 1;
-            return Ok(());
-        };
-        match record {
-            Record::Chunk { header, data } if header.compression.is_empty() => {
-                damaged += usize::from(!plain_chunk(&data, &mut each)?);
+    let end = stream(source, options, |opcode, bytes| {
+        let whole = match mcap::parse_record(opcode, bytes) {
+            Ok(Record::Chunk { header, data }) if header.compression.is_empty() => {
+                plain_chunk(&data, &mut each)?
             }
-            Record::Chunk { .. } => damaged += usize::from(!packed_chunk(opcode, bytes, &mut each)?),
-            record => each(record)?,
+            Ok(Record::Chunk { .. }) => packed_chunk(opcode, bytes, &mut each)?,
+            Ok(record) => each(record).map(|()| true)?,
+            Err(_) => false,
+        };
+        if !whole && damaged == 0 {
+            first = at;
         }
+        damaged += usize::from(!whole);
+        at += HEAD + bytes.len() as u64;
         Ok(())
     })?;
+    let mut notes = Vec::new();
     if damaged > 0 {
-        notes.push(format!("{damaged} damaged parts of the bag were passed over"));
+        notes.push(format!("{damaged} damaged parts of the bag were passed over, the first at byte {first}"));
     }
-    notes.extend(
-        ended.map(|problem| format!("the bag is cut off or damaged ({problem}); what is whole was taken")),
-    );
+    if let Some(problem) = end.problem {
+        let more = salvage(source, end.whole, &mut each)?;
+        let (byte, size) = (end.whole, source.len());
+        notes.push(format!(
+            "the bag is cut off or damaged at byte {byte} of {size} ({problem}); what comes before was taken, and {more} records behind"
+        ));
+    }
     Ok(notes)
 }
 
 /// Records of a chunk that is not packed; false if it is damaged.
 fn plain_chunk(mut bytes: &[u8], each: &mut impl FnMut(Record) -> Result<()>) -> Result<bool> {
-    while let Some((head, rest)) = bytes.split_first_chunk::<9>() {
+    while let Some((head, rest)) = bytes.split_first_chunk::<{ HEAD as usize }>() {
         let length = u64::from_le_bytes(head[1..].try_into().expect("eight bytes"));
         let Some(length) = usize::try_from(length).ok().filter(|&length| length <= rest.len()) else {
             return Ok(false);
@@ -52,32 +68,55 @@ fn plain_chunk(mut bytes: &[u8], each: &mut impl FnMut(Record) -> Result<()>) ->
     Ok(bytes.is_empty())
 }
 
+/// A chunk's own bytes as a file of their own.
+fn within_chunk() -> LinearReaderOptions {
+    LinearReaderOptions::default()
+        .with_skip_start_magic(true)
+        .with_skip_end_magic(true)
+        .with_record_length_limit(LARGEST)
+}
+
 /// Records of a packed chunk, unpacked with bounds of our own; false if it is damaged.
 fn packed_chunk(opcode: u8, bytes: &[u8], each: &mut impl FnMut(Record) -> Result<()>) -> Result<bool> {
     let framed = [&[opcode], (bytes.len() as u64).to_le_bytes().as_slice(), bytes].concat();
-    let options = LinearReaderOptions::default()
-        .with_skip_start_magic(true)
-        .with_skip_end_magic(true)
-        .with_prevalidate_chunk_crcs(true)
-        .with_record_length_limit(LARGEST);
+    let options = within_chunk().with_prevalidate_chunk_crcs(true);
     let mut whole = true;
-    let ended = stream(&Source::from(framed), options, |opcode, bytes| {
+    let end = stream(&Source::from(framed), options, |opcode, bytes| {
         match mcap::parse_record(opcode, bytes) {
             Ok(record) if opcode != op::CHUNK => each(record)?,
             _ => whole = false,
         }
         Ok(())
     })?;
-    Ok(whole && ended.is_none())
+    Ok(whole && end.problem.is_none())
 }
 
-/// Feeds a reader; what ends it before the end of the file is returned in words.
+/// Takes what is whole within a chunk that was cut off; says how many records that were.
+fn salvage(source: &Source, at: u64, each: &mut impl FnMut(Record) -> Result<()>) -> Result<usize> {
+    let left = source.len().saturating_sub(at).min(LARGEST as u64);
+    let rest = source.read_vec(at.min(source.len()), left)?;
+    if rest.first() != Some(&op::CHUNK) {
+        return Ok(0);
+    }
+    let mut found = 0;
+    stream(&Source::from(rest), within_chunk(), |opcode, bytes| {
+        if let Ok(record) = mcap::parse_record(opcode, bytes) {
+            found += usize::from(matches!(record, Record::Message { .. }));
+            each(record)?;
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Feeds a reader.
 fn stream(
     source: &Source,
     options: LinearReaderOptions,
     mut each: impl FnMut(u8, &[u8]) -> Result<()>,
-) -> Result<Option<String>> {
+) -> Result<End> {
     let started = !options.skip_start_magic;
+    let mut whole = if started { mcap::MAGIC.len() as u64 } else { 0 };
     let mut reader = LinearReader::new_with_options(options);
     let mut at = 0;
     while let Some(event) = reader.next_event() {
@@ -89,14 +128,23 @@ fn stream(
                 reader.notify_read(count);
                 at += count as u64;
             }
-            Ok(LinearReadEvent::Record { data, opcode }) => each(opcode, data)?,
-            Err(mcap::McapError::BadMagic) if started && at <= mcap::MAGIC.len() as u64 => {
+            Ok(LinearReadEvent::Record { data, opcode }) => {
+                whole += HEAD + data.len() as u64;
+                each(opcode, data)?;
+            }
+            Err(_) if started && whole <= mcap::MAGIC.len() as u64 && !begins(source)? => {
                 return Err(Error::new(
-                    "is not an MCAP file; other bags can be converted with `mcap convert` or `ros2 bag convert`",
+                    "is not an MCAP file; bags of other kinds can be converted with `mcap convert` or `ros2 bag convert`",
                 ));
             }
-            Err(error) => return Ok(Some(error.to_string())),
+            Err(error) => return Ok(End { whole, problem: Some(error.to_string()) }),
         }
     }
-    Ok(None)
+    Ok(End { whole, problem: None })
+}
+
+/// Whether a file begins as MCAP files do.
+fn begins(source: &Source) -> Result<bool> {
+    let length = mcap::MAGIC.len() as u64;
+    Ok(source.len() >= length && source.read_vec(0, length)? == mcap::MAGIC)
 }

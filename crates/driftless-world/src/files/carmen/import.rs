@@ -1,18 +1,19 @@
 //! A CARMEN log as steps: one whenever odometry has moved or turned enough.
 
 use super::join::Corrected;
+use super::odometer::{Odometer, Speed};
 use super::{Message, Scan, message};
 use crate::error::{Error, Result};
 use crate::files::lines::Lines;
 use crate::files::recorded::{Recording, Step, episodes};
 use crate::files::source::Source;
-use crate::files::track::relative;
+use crate::files::track::{Pose, relative};
 use driftless_core::pose::wrap;
 
-/// A larger jump between two steps is a reset of the odometer.
-const RESET: f64 = 2.0;
 /// Lasers of the time say 80 m or more for "nothing came back".
 const NO_RETURN: f32 = 80.0;
+/// More scans would not fit into memory.
+const MOST_SCANS: usize = 2_000_000;
 
 /// How steps are made.
 #[derive(Clone, Debug)]
@@ -20,9 +21,11 @@ pub struct CarmenOptions {
     /// At most so many beams of a scan are kept.
     pub beams: usize,
     /// Metres from a step to the next.
-    pub min_move: f64,
+    pub every_metres: f64,
     /// Or radians.
-    pub min_turn: f64,
+    pub every_turn: f64,
+    /// Seconds without a scan after which a new episode starts.
+    pub max_pause: f64,
     /// Longest episode.
     pub episode_steps: usize,
     /// Readings above this many metres become missing.
@@ -31,8 +34,24 @@ pub struct CarmenOptions {
 
 impl Default for CarmenOptions {
     fn default() -> Self {
-        Self { beams: 180, min_move: 0.18, min_turn: 0.2, episode_steps: 100, max_range: None }
+        Self {
+            beams: 180,
+            every_metres: 0.18,
+            every_turn: 0.2,
+            max_pause: 30.0,
+            episode_steps: 100,
+            max_range: None,
+        }
     }
+}
+
+/// A scan with the beams that are kept.
+struct Kept {
+    time: f64,
+    logged: f64,
+    odometry: Pose,
+    ranges: Vec<f32>,
+    pose: Option<Pose>,
 }
 
 /// What has been read so far.
@@ -40,12 +59,11 @@ impl Default for CarmenOptions {
 struct Reading {
     angles: Vec<f64>,
     count: usize,
-    steps: Vec<Step>,
-    logged: Vec<f64>,
-    scans: usize,
-    speed: f64,
-    backwards: usize,
+    scans: Vec<Kept>,
+    speeds: Vec<Speed>,
+    other: usize,
     late: usize,
+    unread: Option<(usize, String)>,
     cut: bool,
 }
 
@@ -56,104 +74,133 @@ pub fn import(raw: Source, corrected: Option<Source>, options: &CarmenOptions) -
     let mut lines = Lines::new(raw)?;
     while let Some((number, line, whole)) = lines.next_line()? {
         match message(&line) {
-            Ok(Message::Scan(scan)) => {
-                let read = reading.scan(&scan, corrected.as_mut(), options);
-                read.map_err(|error| error.in_record(format!("line {number}")))?;
-            }
-            Ok(Message::Speed(speed)) => reading.speed = speed,
+            Ok(Message::Scan(scan)) => reading
+                .scan(scan, corrected.as_mut(), options)
+                .map_err(|error| error.in_record(format!("line {number}")))?,
+            Ok(Message::Speed(speed)) => reading.speeds.push(speed),
             Ok(Message::Other) => {}
             Err(_) if !whole => reading.cut = true,
-            Err(error) => return Err(error.in_record(format!("line {number}"))),
+            Err(error) => {
+                let (count, _) = reading.unread.get_or_insert((0, format!("line {number}: {error}")));
+                *count += 1;
+            }
         }
     }
+    reading.cut |= lines.cut();
     reading.finish(corrected.as_ref(), options)
 }
 
 impl Reading {
-    fn scan(
-        &mut self,
-        scan: &Scan,
-        corrected: Option<&mut Corrected>,
-        options: &CarmenOptions,
-    ) -> Result<()> {
-        self.scans += 1;
+    fn scan(&mut self, scan: Scan, corrected: Option<&mut Corrected>, options: &CarmenOptions) -> Result<()> {
         if self.angles.is_empty() {
             self.count = scan.ranges.len();
             let chosen = chosen(self.count, options.beams);
             self.angles = chosen.map(|beam| wrap(scan.first_angle + beam as f64 * scan.spacing)).collect();
-        } else if scan.ranges.len() != self.count {
-            let problem = format!("has {} readings, the scans before have {}", scan.ranges.len(), self.count);
-            return Err(Error::new(problem));
+        }
+        if scan.ranges.len() != self.count {
+            self.other += 1;
+            return Ok(());
+        }
+        if self.scans.len() == MOST_SCANS {
+            return Err(Error::new(format!("is scan number {MOST_SCANS}; split the log")));
         }
         // Every scan takes its pose, even one that makes no step: equal ranges are matched in order.
         let pose = corrected.and_then(|corrected| corrected.by_ranges(&scan.ranges));
-        let mut time = scan.time;
-        if let Some(last) = self.steps.last() {
-            let motion = relative(last.odometry, scan.pose);
-            if motion[0].hypot(motion[1]) < options.min_move && motion[2].abs() < options.min_turn {
-                return Ok(());
-            }
-            self.late += usize::from(time < last.time);
-            time = time.max(last.time);
-            self.backwards += usize::from(self.speed < -0.02 && motion[0] > 0.05);
-        }
-        let no_return = options.max_range.unwrap_or(f32::INFINITY);
-        let range =
-            |beam: usize| Some(scan.ranges[beam]).filter(|&range| range <= no_return).unwrap_or(f32::NAN);
-        let ranges = chosen(self.count, options.beams).map(range).collect();
-        self.steps.push(Step { time, ranges, odometry: scan.pose, pose });
-        self.logged.push(scan.logged);
+        let newest = self.scans.last().map_or(f64::NEG_INFINITY, |last| last.time);
+        self.late += usize::from(scan.time < newest);
+        let ranges = chosen(self.count, options.beams).map(|beam| scan.ranges[beam]).collect();
+        let (time, logged) = (scan.time.max(newest), scan.logged);
+        self.scans.push(Kept { time, logged, odometry: scan.pose, ranges, pose });
         Ok(())
     }
 
     fn finish(mut self, corrected: Option<&Corrected>, options: &CarmenOptions) -> Result<Recording> {
-        if self.scans == 0 {
-            return Err(Error::new("holds no FLASER or ROBOTLASER1 line; is it a CARMEN log?"));
+        if self.scans.is_empty() {
+            let problem = self.unread.map(|(_, first)| format!("; {first}")).unwrap_or_default();
+            return Err(Error::new(format!(
+                "holds no FLASER or ROBOTLASER1 line; is it a CARMEN log?{problem}"
+            )));
         }
-        let mut notes = self.notes();
-        if let Some(corrected) = corrected
-            && self.steps.iter().all(|step| step.pose.is_none())
-        {
-            for (step, &logged) in self.steps.iter_mut().zip(&self.logged) {
-                step.pose = corrected.by_time(logged);
+        let mut notes = self.notes(options);
+        notes.extend(corrected.map(|corrected| self.join(corrected)).transpose()?.flatten());
+        let mut odometer = Odometer::new(std::mem::take(&mut self.speeds));
+        let (mut steps, mut breaks): (Vec<Step>, Vec<f64>) = (Vec::new(), Vec::new());
+        let (mut moved, mut before, mut paused) = ([0.0; 3], f64::NEG_INFINITY, false);
+        for scan in self.scans {
+            let torn = odometer.drive(scan.time, scan.odometry);
+            paused |= torn || scan.time - before > options.max_pause;
+            before = scan.time;
+            let motion = relative(moved, odometer.pose());
+            let far =
+                motion[0].hypot(motion[1]) >= options.every_metres || motion[2].abs() >= options.every_turn;
+            if !(steps.is_empty() || paused || far) {
+                continue;
             }
-            let found = self.steps.iter().filter(|step| step.pose.is_some()).count();
-            if found == 0 {
-                return Err(Error::new(format!(
-                    "none of the {} scans of the corrected log was found by its ranges or its time; is it the same drive?",
-                    corrected.scans
-                )));
+            if paused && !steps.is_empty() {
+                breaks.push(scan.time);
             }
-            notes.push(
-                "no scan of the corrected log has the same ranges; poses were joined by time".to_owned(),
-            );
+            let action = (!steps.is_empty() && !paused).then_some(motion);
+            let most = options.max_range.unwrap_or(f32::INFINITY);
+            let seen =
+                scan.ranges.iter().map(|&range| if range <= most { range } else { f32::NAN }).collect();
+            steps.push(Step { time: scan.time, readings: seen, image: None, action, pose: scan.pose });
+            (moved, paused) = (odometer.pose(), false);
         }
-        let reset =
-            |a: &Step, b: &Step| (b.odometry[0] - a.odometry[0]).hypot(b.odometry[1] - a.odometry[1]) > RESET;
-        let episodes = episodes(self.steps, options.episode_steps.max(1), reset);
-        Ok(Recording { beam_angles: self.angles, episodes, notes })
+        notes.extend(odometer.notes());
+        if !breaks.is_empty() {
+            let places = breaks.len();
+            notes.push(format!("scans pause or odometry jumps at {places} places; an episode ends at each"));
+        }
+        let ended =
+            |_: &Step, step: &Step| breaks.binary_search_by(|time| time.total_cmp(&step.time)).is_ok();
+        Ok(Recording {
+            beam_angles: Some(self.angles),
+            odometry: true,
+            episodes: episodes(steps, options.episode_steps.max(1), ended),
+            notes,
+            ..Recording::default()
+        })
     }
 
-    fn notes(&self) -> Vec<String> {
+    /// Poses by time, if none was found by ranges.
+    fn join(&mut self, corrected: &Corrected) -> Result<Option<String>> {
+        if self.scans.iter().any(|scan| scan.pose.is_some()) {
+            return Ok(None);
+        }
+        for scan in &mut self.scans {
+            scan.pose = corrected.by_time(scan.logged);
+        }
+        if self.scans.iter().any(|scan| scan.pose.is_some()) {
+            let note = "no scan of the corrected log has the same ranges; poses were joined by time";
+            return Ok(Some(note.to_owned()));
+        }
+        Err(Error::new(format!(
+            "none of the {} scans of the corrected log was found by its ranges or its time; is it the same drive?",
+            corrected.scans
+        )))
+    }
+
+    fn notes(&self, options: &CarmenOptions) -> Vec<String> {
         let mut notes = Vec::new();
-        let far =
-            self.steps.iter().flat_map(|step| &step.ranges).filter(|&&range| range >= NO_RETURN).count();
-        if far > 0 {
+        let ranges = self.scans.iter().flat_map(|scan| &scan.ranges);
+        let far = ranges.filter(|&&range| range >= NO_RETURN).count();
+        if far > 0 && options.max_range.is_none() {
             notes.push(format!(
                 "{far} readings of {NO_RETURN} m and more probably mean that nothing came back; --max-range makes them missing"
             ));
         }
-        if self.backwards > 0 {
-            notes.push(format!(
-                "at {} steps the speed was negative but odometry went forward: this odometer may count backward driving as forward",
-                self.backwards
-            ));
-        }
         if self.late > 0 {
-            notes.push(format!("at {} steps the clock went backwards; time was held", self.late));
+            notes.push(format!("at {} scans the clock went backwards; time was held", self.late));
+        }
+        if self.other > 0 {
+            let (other, count) = (self.other, self.count);
+            notes.push(format!("{other} scans were left out, which have not {count} readings as the first"));
+        }
+        if let Some((count, first)) = &self.unread {
+            notes.push(format!("{count} damaged lines were left out, the first: {first}"));
         }
         if self.cut {
-            notes.push("the log ends within a line; what is whole was taken".to_owned());
+            notes.push("the log is cut off; what is whole was taken".to_owned());
         }
         notes
     }

@@ -115,6 +115,17 @@ impl<'a> Cursor<'a> {
             .collect())
     }
 
+    /// A byte.
+    pub fn u8(&mut self) -> Result<u8> {
+        self.number().map(|[byte]: [u8; 1]| byte)
+    }
+
+    /// Bytes, with their number before them.
+    pub fn bytes(&mut self) -> Result<&'a [u8]> {
+        let count = self.u32()? as usize;
+        self.take(count)
+    }
+
     /// Bytes that are left.
     pub fn left(&self) -> usize {
         self.bytes.len().saturating_sub(self.at)

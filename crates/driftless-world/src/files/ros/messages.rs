@@ -1,26 +1,35 @@
-//! Scans, poses and transforms, reduced to the plane.
+//! Scans, poses and transforms.
 
 use super::{Cursor, Encoding, Kind};
 use crate::error::{Error, Result};
-use crate::files::track::{Pose, heading};
+use crate::files::rigid::Rigid;
 
 /// A transform takes more bytes than this, so that a message cannot announce more of them than it has room for.
 const LEAST_TRANSFORM: usize = 64;
 
-/// A pose and its time; no time if the header has none.
+/// When and where a message was made.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Header {
+    /// Seconds; nothing if the stamp was left at zero.
+    pub time: Option<f64>,
+    /// The frame that its numbers are in.
+    pub frame: String,
+}
+
+/// Where a frame is, as seen from the header's frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stamped {
-    /// Seconds.
-    pub time: Option<f64>,
-    /// On the floor.
-    pub pose: Pose,
+    /// Time and frame.
+    pub header: Header,
+    /// The frame whose place it is; empty where the message has no field for it.
+    pub child: String,
+    /// The place.
+    pub place: Rigid,
 }
 
 /// A laser's scan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaserScan {
-    /// Seconds.
-    pub time: Option<f64>,
     /// Angle of the first beam.
     pub angle_min: f64,
     /// From one beam to the next; negative for a laser that turns to the right.
@@ -29,19 +38,13 @@ pub struct LaserScan {
     pub ranges: Vec<f32>,
 }
 
-/// The child frame as seen from the parent.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Transform {
-    /// Frame that the pose is in.
-    pub parent: String,
-    /// Frame whose pose it is.
-    pub child: String,
-    /// Time and pose.
-    pub stamped: Stamped,
+/// A frame's name: ROS 1 wrote some with a slash in front.
+fn frame(text: &str) -> String {
+    text.trim_start_matches('/').to_owned()
 }
 
-/// Time and frame of a message.
-fn header(cursor: &mut Cursor) -> Result<(Option<f64>, String)> {
+/// Reads the header that all these messages begin with.
+pub fn header(cursor: &mut Cursor) -> Result<Header> {
     let seconds = match cursor.encoding() {
         Encoding::Ros1 => {
             cursor.u32()?; // the sequence number
@@ -50,56 +53,51 @@ fn header(cursor: &mut Cursor) -> Result<(Option<f64>, String)> {
         Encoding::Cdr => f64::from(cursor.i32()?),
     };
     let time = seconds + f64::from(cursor.u32()?) * 1e-9;
-    Ok(((time > 0.0).then_some(time), cursor.text()?))
+    Ok(Header { time: (time > 0.0).then_some(time), frame: frame(&cursor.text()?) })
 }
 
-/// A position and a rotation, on the floor.
-fn plane(cursor: &mut Cursor) -> Result<Pose> {
-    let [x, y, _] = cursor.doubles()?;
-    let rotation = cursor.doubles()?;
-    let heading = heading(rotation)
-        .ok_or_else(|| Error::new("holds a rotation of length 0").in_field("orientation"))?;
-    if !x.is_finite() || !y.is_finite() {
-        return Err(Error::new("is not finite").in_field("position"));
-    }
-    Ok([x, y, heading])
+fn rigid(cursor: &mut Cursor) -> Result<Rigid> {
+    let (place, turn) = (cursor.doubles()?, cursor.doubles()?);
+    Rigid::new(place, turn).ok_or_else(|| {
+        Error::new("holds a place that is not finite, or a rotation of length 0").in_field("pose")
+    })
 }
 
 /// Decodes a message that holds one pose.
 pub fn pose(kind: Kind, encoding: Encoding, bytes: &[u8]) -> Result<Stamped> {
     let mut cursor = Cursor::new(encoding, bytes)?;
-    let (time, _) = header(&mut cursor)?;
-    if kind == Kind::Odometry {
-        cursor.text()?; // the robot's frame
-    }
-    Ok(Stamped { time, pose: plane(&mut cursor)? })
+    let header = header(&mut cursor)?;
+    let named = matches!(kind, Kind::Odometry | Kind::TransformStamped);
+    let child = if named { frame(&cursor.text()?) } else { String::new() };
+    Ok(Stamped { header, child, place: rigid(&mut cursor)? })
 }
 
 /// Decodes a scan.
 pub fn laser_scan(encoding: Encoding, bytes: &[u8]) -> Result<LaserScan> {
     let mut cursor = Cursor::new(encoding, bytes)?;
-    let (time, _) = header(&mut cursor)?;
-    let [angle_min, _, increment, _, _, least, most] = {
-        let mut values = [0.0_f32; 7];
-        for value in &mut values {
-            *value = cursor.f32()?;
-        }
-        values
-    };
+    header(&mut cursor)?;
+    let mut values = [0.0_f32; 7];
+    for value in &mut values {
+        *value = cursor.f32()?;
+    }
+    let [angle_min, _, increment, _, _, least, most] = values;
     let mut ranges = cursor.floats()?;
-    if !angle_min.is_finite() || !increment.is_finite() || increment == 0.0 || ranges.is_empty() {
+    let sound = |angle: f32| angle.is_finite() && angle.abs() < 1e3;
+    if !sound(angle_min) || !sound(increment) || increment == 0.0 || ranges.is_empty() {
         return Err(Error::new("has no beams, or beams without angles").in_field("angle_increment"));
     }
+    // Drivers that leave range_max at zero do not mean that nothing can be measured.
+    let most = if most > least { most } else { f32::INFINITY };
     for range in &mut ranges {
-        if !(least..=most).contains(range) || !range.is_finite() {
+        if !(least..=most).contains(range) || !range.is_finite() || *range <= 0.0 {
             *range = f32::NAN;
         }
     }
-    Ok(LaserScan { time, angle_min: f64::from(angle_min), increment: f64::from(increment), ranges })
+    Ok(LaserScan { angle_min: f64::from(angle_min), increment: f64::from(increment), ranges })
 }
 
 /// Decodes a message of transforms.
-pub fn transforms(encoding: Encoding, bytes: &[u8]) -> Result<Vec<Transform>> {
+pub fn transforms(encoding: Encoding, bytes: &[u8]) -> Result<Vec<Stamped>> {
     let mut cursor = Cursor::new(encoding, bytes)?;
     let count = cursor.u32()? as usize;
     if count > cursor.left() / LEAST_TRANSFORM {
@@ -109,11 +107,9 @@ pub fn transforms(encoding: Encoding, bytes: &[u8]) -> Result<Vec<Transform>> {
         )));
     }
     let one = |_| {
-        let (time, parent) = header(&mut cursor)?;
-        let child = cursor.text()?;
-        let stamped = Stamped { time, pose: plane(&mut cursor)? };
-        let name = |frame: String| frame.trim_start_matches('/').to_owned();
-        Ok(Transform { parent: name(parent), child: name(child), stamped })
+        let header = header(&mut cursor)?;
+        let child = frame(&cursor.text()?);
+        Ok(Stamped { header, child, place: rigid(&mut cursor)? })
     };
     (0..count).map(one).collect()
 }
