@@ -16,6 +16,7 @@ mod payload;
 mod records;
 mod steps;
 
+pub use beams::stride;
 pub use heard::Heard;
 pub use import::import;
 pub use listing::{Listing, Topic, list};

@@ -47,8 +47,8 @@ pub struct Carmen {
     #[arg(long, value_name = "LOG")]
     pub poses: Option<PathBuf>,
 
-    /// At most so many beams of a scan
-    #[arg(long, value_name = "N", default_value_t = 180)]
+    /// At most so many beams of a scan, evenly spaced
+    #[arg(long, value_name = "N", default_value_t = 181)]
     pub beams: usize,
 
     /// A step whenever the robot has moved so many metres
@@ -200,8 +200,8 @@ pub struct Mcap {
     #[arg(long, value_name = "RAD", default_value_t = 0.1, conflicts_with = "rate")]
     pub every_turn: f64,
 
-    /// At most so many beams of a scan
-    #[arg(long, value_name = "N", default_value_t = 180)]
+    /// At most so many beams of a scan, evenly spaced
+    #[arg(long, value_name = "N", default_value_t = 181)]
     pub beams: usize,
 
     /// Where the scanner sits on the robot: metres ahead, metres left, degrees turned to the left

@@ -3,6 +3,7 @@
 
 use crate::files::rigid::Rigid;
 use crate::files::ros::LaserScan;
+use driftless_core::pose::wrap;
 use std::f64::consts::TAU;
 
 /// A scanner this near to the robot's centre is at its centre, in metres.
@@ -27,14 +28,17 @@ pub struct Beams {
 impl Beams {
     /// At most `most` beams of scans like this one.
     pub fn new(scan: &LaserScan, mount: Rigid, most: usize) -> Self {
-        let (count, kept) = (scan.ranges.len(), scan.ranges.len().min(most.max(1)));
-        let angle = |beam: usize| scan.angle_min + scan.increment * (beam * count / kept) as f64;
-        let own: Vec<f64> = (0..kept).map(angle).collect();
-        let bearing = |&angle: &f64| {
+        let count = scan.ranges.len();
+        let kept = (0..count).step_by(stride(count, most));
+        let own: Vec<f64> = kept.map(|beam| scan.angle_min + scan.increment * beam as f64).collect();
+        // Bearings go on beyond half a turn, so that the last one tells how far around the scan goes.
+        let mut angles: Vec<f64> = Vec::with_capacity(own.len());
+        for &angle in &own {
             let [x, y, _] = mount.rotated([angle.cos(), angle.sin(), 0.0]);
-            y.atan2(x)
-        };
-        Self { angles: own.iter().map(bearing).collect(), mount, own, count, other: 0 }
+            let last = angles.last().copied().unwrap_or_default();
+            angles.push(last + wrap(y.atan2(x) - last));
+        }
+        Self { angles, mount, own, count, other: 0 }
     }
 
     /// How far the scanner is from the robot's centre.
@@ -79,6 +83,11 @@ impl Beams {
             .collect();
         self.angles.iter().map(|angle| nearest(angle.sin_cos(), &surfaces)).collect()
     }
+}
+
+/// Every how many beams one is kept, so that at most `most` are, evenly spaced.
+pub fn stride(count: usize, most: usize) -> usize {
+    count.div_ceil(most.max(1)).max(1)
 }
 
 /// The nearest surface in a direction; NaN if there is none.

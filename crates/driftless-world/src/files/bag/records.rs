@@ -27,7 +27,8 @@ pub fn read(source: &Source, mut each: impl FnMut(Record) -> Result<()>) -> Resu
     let end = stream(source, options, |opcode, bytes| {
         let whole = match mcap::parse_record(opcode, bytes) {
             Ok(Record::Chunk { header, data }) if header.compression.is_empty() => {
-                plain_chunk(&data, &mut each)?
+                let told = header.uncompressed_crc;
+                (told == 0 || told == crc32(&data)) && plain_chunk(&data, &mut each)?
             }
             Ok(Record::Chunk { .. }) => packed_chunk(opcode, bytes, &mut each)?,
             Ok(record) => each(record).map(|()| true)?,
@@ -52,6 +53,12 @@ pub fn read(source: &Source, mut each: impl FnMut(Record) -> Result<()>) -> Resu
         ));
     }
     Ok(notes)
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = flate2::Crc::new();
+    crc.update(bytes);
+    crc.sum()
 }
 
 /// Records of a chunk that is not packed; false if it is damaged.

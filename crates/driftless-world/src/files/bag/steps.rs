@@ -32,13 +32,24 @@ pub fn choose(
 ) -> Vec<Plan> {
     let at = |track: Option<&Track>, time| track.and_then(|track: &Track| track.at(time, options.max_gap));
     let mut plans: Vec<Plan> = Vec::new();
-    let (mut before, mut paused) = (f64::INFINITY, false);
+    let (mut before, mut paused, mut start) = (f64::INFINITY, false, 0.0);
     for &(time, message) in messages {
         paused |= time - before > options.max_pause;
         before = time;
         let moved = at(odometry, time);
-        let wanted = plans.last().is_none_or(|last| paused || due(last, time, moved, options.stepping));
+        let wanted = plans.last().is_none_or(|last| {
+            paused
+                || match (options.stepping, last.odometry, moved) {
+                    (Stepping::Rate(rate), ..) => ticks(time - start, rate) > ticks(last.time - start, rate),
+                    (Stepping::Motion(metres, turn), Some(a), Some(b)) => {
+                        let motion = relative(a, b);
+                        motion[0].hypot(motion[1]) >= metres || motion[2].abs() >= turn
+                    }
+                    (Stepping::Motion(..), ..) => time - last.time >= WITHOUT_ODOMETRY,
+                }
+        });
         if wanted {
+            start = if paused || plans.is_empty() { time } else { start };
             plans.push(Plan { time, message, image: None, odometry: moved, pose: at(truth, time), paused });
             paused = false;
         }
@@ -46,18 +57,9 @@ pub fn choose(
     plans
 }
 
-/// Whether a new step is due.
-fn due(last: &Plan, time: f64, moved: Option<Pose>, stepping: Stepping) -> bool {
-    // A bit less than the pause will do, because clocks jitter.
-    let waited = |pause: f64| time - last.time >= 0.9 * pause;
-    match (stepping, last.odometry, moved) {
-        (Stepping::Rate(rate), ..) => waited(1.0 / rate),
-        (Stepping::Motion(metres, turn), Some(a), Some(b)) => {
-            let motion = relative(a, b);
-            motion[0].hypot(motion[1]) >= metres || motion[2].abs() >= turn
-        }
-        (Stepping::Motion(..), ..) => waited(WITHOUT_ODOMETRY),
-    }
+/// Ticks of a clock with this rate; messages may come a little before theirs, because clocks jitter.
+fn ticks(seconds: f64, rate: f64) -> f64 {
+    (seconds * rate + 0.1).floor()
 }
 
 /// Gives each step the nearest image that is near enough; an image belongs to one step at most.

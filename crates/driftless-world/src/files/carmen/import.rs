@@ -4,11 +4,11 @@ use super::join::Corrected;
 use super::odometer::{Odometer, Speed};
 use super::{Message, Scan, message};
 use crate::error::{Error, Result};
+use crate::files::bag::stride;
 use crate::files::lines::Lines;
 use crate::files::recorded::{Recording, Step, episodes};
 use crate::files::source::Source;
 use crate::files::track::{Pose, relative};
-use driftless_core::pose::wrap;
 
 /// Lasers of the time say 80 m or more for "nothing came back".
 const NO_RETURN: f32 = 80.0;
@@ -35,7 +35,7 @@ pub struct CarmenOptions {
 impl Default for CarmenOptions {
     fn default() -> Self {
         Self {
-            beams: 180,
+            beams: 181,
             every_metres: 0.18,
             every_turn: 0.2,
             max_pause: 30.0,
@@ -95,7 +95,7 @@ impl Reading {
         if self.angles.is_empty() {
             self.count = scan.ranges.len();
             let chosen = chosen(self.count, options.beams);
-            self.angles = chosen.map(|beam| wrap(scan.first_angle + beam as f64 * scan.spacing)).collect();
+            self.angles = chosen.map(|beam| scan.first_angle + beam as f64 * scan.spacing).collect();
         }
         if scan.ranges.len() != self.count {
             self.other += 1;
@@ -208,6 +208,5 @@ impl Reading {
 
 /// Which of `count` beams are kept: at most `most`, evenly spaced.
 fn chosen(count: usize, most: usize) -> impl Iterator<Item = usize> {
-    let kept = count.min(most.max(1));
-    (0..kept).map(move |beam| beam * count / kept)
+    (0..count).step_by(stride(count, most))
 }

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::files::lines::Lines;
 use crate::files::source::Source;
 use crate::files::track::{Pose, Track};
+use driftless_core::pose::wrap;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -29,9 +30,10 @@ impl Corrected {
         while let Some((number, line, whole)) = lines.next_line()? {
             match message(&line) {
                 Ok(Message::Scan(scan)) => {
+                    let pose = [scan.pose[0], scan.pose[1], wrap(scan.pose[2])];
                     corrected.scans += 1;
-                    corrected.by_ranges.entry(key(&scan.ranges)).or_default().push_back(scan.pose);
-                    timed.push((scan.logged, scan.pose));
+                    corrected.by_ranges.entry(key(&scan.ranges)).or_default().push_back(pose);
+                    timed.push((scan.logged, pose));
                 }
                 // A log that was cut off ends within a line.
                 Err(error) if whole => return Err(error.in_record(format!("line {number}"))),
