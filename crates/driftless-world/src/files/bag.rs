@@ -13,6 +13,7 @@ mod listing;
 mod messages;
 mod mount;
 mod payload;
+mod record;
 mod records;
 mod steps;
 

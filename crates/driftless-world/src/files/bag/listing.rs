@@ -2,11 +2,11 @@
 
 use super::frames::Frames;
 use super::heard::Heard;
+use super::record::Record;
 use super::records;
 use crate::error::Result;
 use crate::files::ros::{Cursor, Encoding, Kind, header, pose, transforms};
 use crate::files::source::Source;
-use mcap::records::Record;
 use std::collections::HashMap;
 
 /// Frames of a topic that are remembered.
@@ -86,13 +86,12 @@ impl Channels {
     /// Notes a schema or a channel; they may be repeated.
     pub fn note(&mut self, record: &Record) {
         match record {
-            Record::Schema { header, .. } => drop(self.schemas.insert(header.id, header.name.clone())),
-            Record::Channel(channel) if !self.places.contains_key(&channel.id) => {
-                let schema = self.schemas.get(&channel.schema_id).cloned().unwrap_or_default();
+            Record::Schema { id, name } => drop(self.schemas.insert(*id, name.clone())),
+            Record::Channel { id, schema, topic, encoding } if !self.places.contains_key(id) => {
                 let topic = Topic {
-                    name: channel.topic.clone(),
-                    schema,
-                    encoding: channel.message_encoding.clone(),
+                    name: topic.clone(),
+                    schema: self.schemas.get(schema).cloned().unwrap_or_default(),
+                    encoding: encoding.clone(),
                     heard: Heard::default(),
                     frames: Vec::new(),
                     children: Vec::new(),
@@ -105,7 +104,7 @@ impl Channels {
                 if place == self.topics.len() {
                     self.topics.push(topic);
                 }
-                self.places.insert(channel.id, place);
+                self.places.insert(*id, place);
             }
             _ => {}
         }
@@ -147,10 +146,10 @@ pub fn list(source: &Source) -> Result<Listing> {
     let (mut channels, mut frames) = (Channels::default(), Frames::default());
     let notes = records::read(source, |record| {
         channels.note(&record);
-        if let Record::Message { header, data } = &record
-            && let Some(topic) = channels.get_mut(header.channel_id)
+        if let Record::Message { channel, logged, bytes } = &record
+            && let Some(topic) = channels.get_mut(*channel)
         {
-            topic.look(data, header.log_time as f64 * 1e-9, &mut frames);
+            topic.look(bytes, *logged, &mut frames);
         }
         Ok(())
     })?;

@@ -2,11 +2,11 @@
 
 use super::choice::Origin;
 use super::listing::{Channels, Topic};
+use super::record::Record;
 use super::records;
 use crate::error::{Error, Result};
 use crate::files::ros::{Encoding, Kind};
 use crate::files::source::Source;
-use mcap::records::Record;
 use std::collections::HashMap;
 
 /// A message.
@@ -61,8 +61,8 @@ pub fn messages(source: &Source, mut each: impl FnMut(&Message) -> Result<()>) -
     let mut unread = Unread::default();
     records::read(source, |record| {
         channels.note(&record);
-        if let Record::Message { header, data } = &record
-            && let Some(topic) = channels.get_mut(header.channel_id)
+        if let Record::Message { channel, logged, bytes } = record
+            && let Some(topic) = channels.get_mut(channel)
             && let Some((kind, encoding)) = topic.kind()
         {
             let topic = &*topic;
@@ -72,9 +72,8 @@ pub fn messages(source: &Source, mut each: impl FnMut(&Message) -> Result<()>) -
             let next = counts.get_mut(&topic.name).expect("it was just put there");
             let number = *next;
             *next += 1;
-            let logged = header.log_time as f64 * 1e-9;
             let said = |error: Error| format!("message {number} of {} {error}", topic.name);
-            if let Err(error) = each(&Message { topic, kind, encoding, number, logged, bytes: data }) {
+            if let Err(error) = each(&Message { topic, kind, encoding, number, logged, bytes }) {
                 unread.count += 1;
                 unread.first.get_or_insert_with(|| said(error));
             }

@@ -1,8 +1,9 @@
 //! The records of an MCAP file, one after another, however large the file; damaged chunks are passed over.
 
+use super::record::Record;
 use crate::error::{Error, Result};
 use crate::files::source::Source;
-use mcap::records::{Record, op};
+use mcap::records::op;
 use mcap::sans_io::linear_reader::{LinearReadEvent, LinearReader, LinearReaderOptions};
 
 /// A record or chunk larger than this is taken for damage.
@@ -25,10 +26,9 @@ pub fn read(source: &Source, mut each: impl FnMut(Record) -> Result<()>) -> Resu
     let (mut damaged, mut first, mut at) = (0_usize, 0, mcap::MAGIC.len() as u64);
     let options = LinearReaderOptions::default().with_emit_chunks(true).with_record_length_limit(LARGEST);
     let end = stream(source, options, |opcode, bytes| {
-        let whole = match mcap::parse_record(opcode, bytes) {
-            Ok(Record::Chunk { header, data }) if header.compression.is_empty() => {
-                let told = header.uncompressed_crc;
-                (told == 0 || told == crc32(&data)) && plain_chunk(&data, &mut each)?
+        let whole = match Record::read(opcode, bytes) {
+            Ok(Record::Chunk { packing, checksum, bytes }) if packing.is_empty() => {
+                (checksum == 0 || checksum == crc32(bytes)) && plain_chunk(bytes, &mut each)?
             }
             Ok(Record::Chunk { .. }) => packed_chunk(opcode, bytes, &mut each)?,
             Ok(record) => each(record).map(|()| true)?,
@@ -68,7 +68,7 @@ fn plain_chunk(mut bytes: &[u8], each: &mut impl FnMut(Record) -> Result<()>) ->
         let Some(length) = usize::try_from(length).ok().filter(|&length| length <= rest.len()) else {
             return Ok(false);
         };
-        let Ok(record) = mcap::parse_record(head[0], &rest[..length]) else { return Ok(false) };
+        let Ok(record) = Record::read(head[0], &rest[..length]) else { return Ok(false) };
         each(record)?;
         bytes = &rest[length..];
     }
@@ -89,7 +89,7 @@ fn packed_chunk(opcode: u8, bytes: &[u8], each: &mut impl FnMut(Record) -> Resul
     let options = within_chunk().with_prevalidate_chunk_crcs(true);
     let mut whole = true;
     let end = stream(&Source::from(framed), options, |opcode, bytes| {
-        match mcap::parse_record(opcode, bytes) {
+        match Record::read(opcode, bytes) {
             Ok(record) if opcode != op::CHUNK => each(record)?,
             _ => whole = false,
         }
@@ -107,7 +107,7 @@ fn salvage(source: &Source, at: u64, each: &mut impl FnMut(Record) -> Result<()>
     }
     let mut found = 0;
     stream(&Source::from(rest), within_chunk(), |opcode, bytes| {
-        if let Ok(record) = mcap::parse_record(opcode, bytes) {
+        if let Ok(record) = Record::read(opcode, bytes) {
             found += usize::from(matches!(record, Record::Message { .. }));
             each(record)?;
         }

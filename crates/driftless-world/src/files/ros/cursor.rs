@@ -68,6 +68,16 @@ impl<'a> Cursor<'a> {
         Ok(self.take(N)?.try_into().expect("as many bytes were taken"))
     }
 
+    /// An unsigned number of 16 bits.
+    pub fn u16(&mut self) -> Result<u16> {
+        self.number().map(u16::from_le_bytes)
+    }
+
+    /// An unsigned number of 64 bits.
+    pub fn u64(&mut self) -> Result<u64> {
+        self.number().map(u64::from_le_bytes)
+    }
+
     /// An unsigned number of 32 bits.
     pub fn u32(&mut self) -> Result<u32> {
         self.number().map(u32::from_le_bytes)
@@ -126,7 +136,14 @@ impl<'a> Cursor<'a> {
         self.take(count)
     }
 
-    /// Bytes that are left.
+    /// All bytes that are left.
+    pub fn rest(&mut self) -> &'a [u8] {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        self.at = self.bytes.len();
+        rest
+    }
+
+    /// Number of bytes that are left.
     pub fn left(&self) -> usize {
         self.bytes.len().saturating_sub(self.at)
     }
