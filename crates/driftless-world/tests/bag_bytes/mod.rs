@@ -6,7 +6,7 @@
 use mcap::records::MessageHeader;
 use mcap::{Compression, WriteOptions, Writer};
 use std::collections::{BTreeMap, HashMap};
-use std::io::Cursor;
+use std::io::{Cursor, Seek, Write};
 
 /// A message being written.
 pub struct Fields {
@@ -79,16 +79,27 @@ impl Fields {
 }
 
 /// A bag being written.
-pub struct Bag {
+pub struct Bag<W: Write + Seek = Cursor<Vec<u8>>> {
     pub cdr: bool,
-    writer: Writer<Cursor<Vec<u8>>>,
+    writer: Writer<W>,
     channels: HashMap<String, u16>,
 }
 
 impl Bag {
+    /// In memory.
     pub fn new(cdr: bool, compression: Option<Compression>) -> Self {
+        Self::written_to(Cursor::new(Vec::new()), cdr, compression)
+    }
+
+    pub fn finish(self) -> Vec<u8> {
+        self.finished().into_inner()
+    }
+}
+
+impl<W: Write + Seek> Bag<W> {
+    pub fn written_to(out: W, cdr: bool, compression: Option<Compression>) -> Self {
         let options = WriteOptions::new().compression(compression).chunk_size(Some(20_000));
-        let writer = options.create(Cursor::new(Vec::new())).unwrap();
+        let writer = options.create(out).unwrap();
         Self { cdr, writer, channels: HashMap::new() }
     }
 
@@ -165,9 +176,9 @@ impl Bag {
         self.message(topic, "sensor_msgs/msg/PointCloud2", time, &data);
     }
 
-    pub fn finish(mut self) -> Vec<u8> {
+    pub fn finished(mut self) -> W {
         self.writer.finish().unwrap();
-        self.writer.into_inner().into_inner()
+        self.writer.into_inner()
     }
 }
 
