@@ -12,6 +12,7 @@ mod import;
 mod listing;
 mod messages;
 mod mount;
+mod names;
 mod payload;
 mod record;
 mod records;

@@ -2,6 +2,7 @@
 
 mod assign;
 mod read;
+mod row;
 
 pub use assign::{Assignment, Role};
 pub use read::{ColumnOptions, import};

@@ -26,7 +26,7 @@ impl Fields {
 
     fn number(mut self, bytes: &[u8]) -> Self {
         // CDR aligns a number to its size, counted behind its four first bytes.
-        while self.cdr && (self.bytes.len() - 4) % bytes.len() != 0 {
+        while self.cdr && !(self.bytes.len() - 4).is_multiple_of(bytes.len()) {
             self.bytes.push(0);
         }
         self.bytes.extend(bytes);

@@ -372,3 +372,33 @@ fn a_listing_counts() {
     let pairs: Vec<_> = listing.pairs().map(|(parent, child, _, moves)| (parent, child, moves)).collect();
     assert_eq!(pairs, [("base_link", "laser", false)]);
 }
+
+/// Real bags, which lie below the folder that the environment variable `DRIFTLESS_DATA` names.
+#[test]
+fn real_bags_become_drives() {
+    let folder = std::env::var_os("DRIFTLESS_DATA").map(|data| std::path::PathBuf::from(data).join("robots"));
+    let Some(folder) = folder.filter(|folder| folder.join("nav2_turtlebot.mcap").exists()) else {
+        eprintln!("SKIPPED: set DRIFTLESS_DATA to a folder with robots/*.mcap to import real bags");
+        return;
+    };
+    let read = |file: &str, scan: Option<&str>| {
+        let options = BagOptions { scan: scan.map(str::to_owned), ..options() };
+        import(&Source::open(folder.join(file)).unwrap(), &options).unwrap()
+    };
+    let scan = Some("/driver_laser_navigation/laser_scan");
+    let [two, one] = ["cdr", "ros1"].map(|end| read(&format!("jarvis_complex_path_fast_{end}.mcap"), scan));
+    // 74 s at 2 Hz, all of them labelled; the same drive in both encodings, bit by bit.
+    assert!((146..=150).contains(&two.steps().count()), "{}", two.steps().count());
+    assert!(two.steps().all(|step| step.pose.is_some()));
+    for (a, b) in two.steps().zip(one.steps()) {
+        assert_eq!((a.time, a.action, a.pose), (b.time, b.action, b.pose));
+        assert!(a.readings.iter().zip(&b.readings).all(|(a, b)| a.to_bits() == b.to_bits()));
+    }
+    let olin = read("olin_mac_first_floor.mcap", None);
+    assert!(olin.steps().count() > 80 && olin.steps().all(|step| step.pose.is_none()));
+    noted(&olin, "turned by 90 degrees");
+    let nav2 = read("nav2_turtlebot.mcap", None);
+    let labelled = nav2.steps().filter(|step| step.pose.is_some()).count() as f64;
+    assert!(labelled > 0.7 * nav2.steps().count() as f64, "AMCL's poses come while the robot drives");
+    noted(&nav2, "there are no scans and no images");
+}

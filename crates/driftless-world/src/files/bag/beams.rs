@@ -50,7 +50,7 @@ impl Beams {
     pub fn readings(&mut self, scan: &LaserScan) -> Vec<f32> {
         self.other += usize::from(scan.ranges.len() != self.count);
         if self.offset() > CENTRED {
-            return self.from_centre(scan);
+            return self.seen_from_centre(scan);
         }
         let reading = |&angle: &f64| {
             let turn = (angle - scan.angle_min) * scan.increment.signum();
@@ -62,7 +62,7 @@ impl Beams {
     }
 
     /// Where rays from the robot's centre meet the lines between the ends of neighbouring beams.
-    fn from_centre(&self, scan: &LaserScan) -> Vec<f32> {
+    fn seen_from_centre(&self, scan: &LaserScan) -> Vec<f32> {
         let ends: Vec<Option<([f64; 2], f64)>> = (0..scan.ranges.len())
             .map(|beam| {
                 let range = f64::from(scan.ranges[beam]);

@@ -2,6 +2,7 @@
 
 use super::frames::Link;
 use super::listing::{Listing, Topic};
+use super::names::{distance, is_odometry, names, only, says, space};
 use super::{BagOptions, NOTHING, PoseSource};
 use crate::error::{Error, Result};
 use crate::files::ros::Kind;
@@ -262,42 +263,4 @@ impl Chooser<'_> {
 fn taking(what: &str, topic: &Topic, taken: &mut Vec<String>) -> Topic {
     taken.push(format!("{what} from {} ({}, {} messages)", topic.name, topic.schema, topic.heard.messages));
     topic.clone()
-}
-
-fn is_odometry(topic: &Topic) -> bool {
-    topic.kind().is_some_and(|(kind, _)| kind == Kind::Odometry)
-}
-
-fn says(topic: &Topic, words: &[&str]) -> bool {
-    let name = topic.name.to_lowercase();
-    words.iter().any(|word| name.contains(word))
-}
-
-/// The one topic for which something holds.
-fn only<'a>(topics: &[&'a Topic], holds: impl Fn(&Topic) -> bool) -> Option<&'a Topic> {
-    let mut found = topics.iter().filter(|topic| holds(topic));
-    found.next().filter(|_| found.next().is_none()).copied()
-}
-
-/// The first part of a topic's name, which in bags with several robots is the robot.
-fn space(name: &str) -> &str {
-    name.trim_start_matches('/').split('/').next().unwrap_or_default()
-}
-
-fn names(topics: &[&Topic]) -> String {
-    topics.iter().map(|topic| topic.name.as_str()).collect::<Vec<_>>().join(", ")
-}
-
-/// Letters to change, add or remove to get from one name to the other.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.chars().enumerate() {
-            let best = (corner + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
-            corner = std::mem::replace(&mut row[j + 1], best);
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }

@@ -75,7 +75,7 @@ pub fn import(raw: Source, corrected: Option<Source>, options: &CarmenOptions) -
     while let Some((number, line, whole)) = lines.next_line()? {
         match message(&line) {
             Ok(Message::Scan(scan)) => reading
-                .scan(scan, corrected.as_mut(), options)
+                .scan(&scan, corrected.as_mut(), options)
                 .map_err(|error| error.in_record(format!("line {number}")))?,
             Ok(Message::Speed(speed)) => reading.speeds.push(speed),
             Ok(Message::Other) => {}
@@ -91,7 +91,12 @@ pub fn import(raw: Source, corrected: Option<Source>, options: &CarmenOptions) -
 }
 
 impl Reading {
-    fn scan(&mut self, scan: Scan, corrected: Option<&mut Corrected>, options: &CarmenOptions) -> Result<()> {
+    fn scan(
+        &mut self,
+        scan: &Scan,
+        corrected: Option<&mut Corrected>,
+        options: &CarmenOptions,
+    ) -> Result<()> {
         if self.angles.is_empty() {
             self.count = scan.ranges.len();
             let chosen = chosen(self.count, options.beams);
@@ -124,28 +129,7 @@ impl Reading {
         let mut notes = self.notes(options);
         notes.extend(corrected.map(|corrected| self.join(corrected)).transpose()?.flatten());
         let mut odometer = Odometer::new(std::mem::take(&mut self.speeds));
-        let (mut steps, mut breaks): (Vec<Step>, Vec<f64>) = (Vec::new(), Vec::new());
-        let (mut moved, mut before, mut paused) = ([0.0; 3], f64::NEG_INFINITY, false);
-        for scan in self.scans {
-            let torn = odometer.drive(scan.time, scan.odometry);
-            paused |= torn || scan.time - before > options.max_pause;
-            before = scan.time;
-            let motion = relative(moved, odometer.pose());
-            let far =
-                motion[0].hypot(motion[1]) >= options.every_metres || motion[2].abs() >= options.every_turn;
-            if !(steps.is_empty() || paused || far) {
-                continue;
-            }
-            if paused && !steps.is_empty() {
-                breaks.push(scan.time);
-            }
-            let action = (!steps.is_empty() && !paused).then_some(motion);
-            let most = options.max_range.unwrap_or(f32::INFINITY);
-            let seen =
-                scan.ranges.iter().map(|&range| if range <= most { range } else { f32::NAN }).collect();
-            steps.push(Step { time: scan.time, readings: seen, image: None, action, pose: scan.pose });
-            (moved, paused) = (odometer.pose(), false);
-        }
+        let (steps, breaks) = steps(self.scans, &mut odometer, options);
         notes.extend(odometer.notes());
         if !breaks.is_empty() {
             let places = breaks.len();
@@ -204,6 +188,32 @@ impl Reading {
         }
         notes
     }
+}
+
+/// Chooses the steps; also gives the times of those that begin an episode after a pause or a jump.
+fn steps(scans: Vec<Kept>, odometer: &mut Odometer, options: &CarmenOptions) -> (Vec<Step>, Vec<f64>) {
+    let (mut steps, mut breaks): (Vec<Step>, Vec<f64>) = (Vec::new(), Vec::new());
+    let (mut moved, mut before, mut paused) = ([0.0; 3], f64::INFINITY, false);
+    let most = options.max_range.unwrap_or(f32::INFINITY);
+    for scan in scans {
+        let torn = odometer.drive(scan.time, scan.odometry);
+        paused |= torn || scan.time - before > options.max_pause;
+        before = scan.time;
+        let motion = relative(moved, odometer.pose());
+        let far = motion[0].hypot(motion[1]) >= options.every_metres || motion[2].abs() >= options.every_turn;
+        if !(steps.is_empty() || paused || far) {
+            continue;
+        }
+        if paused {
+            breaks.push(scan.time);
+        }
+        let action = (!steps.is_empty() && !paused).then_some(motion);
+        let readings =
+            scan.ranges.iter().map(|&range| if range <= most { range } else { f32::NAN }).collect();
+        steps.push(Step { time: scan.time, readings, image: None, action, pose: scan.pose });
+        (moved, paused) = (odometer.pose(), false);
+    }
+    (steps, breaks)
 }
 
 /// Which of `count` beams are kept: at most `most`, evenly spaced.

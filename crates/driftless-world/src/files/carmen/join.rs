@@ -61,6 +61,8 @@ impl Corrected {
 /// Ranges are written with other numbers of digits, so their values are compared and not their text.
 fn key(ranges: &[f32]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    ranges.iter().for_each(|range| range.to_bits().hash(&mut hasher));
+    for range in ranges {
+        range.to_bits().hash(&mut hasher);
+    }
     hasher.finish()
 }

@@ -1,14 +1,13 @@
 //! A table's rows as steps.
 
-use super::assign::{Assignment, Role, assigned};
+use super::assign::{Assignment, Role};
+use super::row::{Places, Row};
 use crate::error::{Error, Result};
 use crate::files::csv::cells;
 use crate::files::lines::Lines;
 use crate::files::recorded::{Recording, Step};
 use crate::files::source::Source;
 use crate::files::track::{Pose, relative};
-use driftless_core::pose::wrap;
-use std::collections::HashMap;
 
 /// Numbers that are kept, at most: a table of text belongs into memory no further.
 const MOST_NUMBERS: usize = 1 << 27;
@@ -28,48 +27,6 @@ pub struct ColumnOptions {
     pub max_pause: f64,
     /// Longest episode.
     pub episode_steps: usize,
-}
-
-/// Where the columns of each role are.
-struct Places {
-    names: Vec<String>,
-    by_role: HashMap<Role, Vec<usize>>,
-    readings: Vec<usize>,
-}
-
-impl Places {
-    fn new(names: Vec<String>, options: &ColumnOptions) -> Result<Self> {
-        let roles = assigned(&names, &options.columns)?;
-        let mut by_role: HashMap<Role, Vec<usize>> = HashMap::new();
-        for (place, role) in roles.iter().enumerate() {
-            if let Some(role) = role {
-                by_role.entry(*role).or_default().push(place);
-            }
-        }
-        let of = |role| by_role.get(&role).cloned().unwrap_or_default();
-        let readings = [of(Role::Scan), of(Role::Reading)].concat();
-        let places = Self { names, by_role, readings };
-        for group in [[Role::X, Role::Y, Role::Heading], [Role::OdomX, Role::OdomY, Role::OdomHeading]] {
-            let found = group.iter().filter(|role| places.of(**role).is_some()).count();
-            if let (1 | 2, Some(missing)) = (found, group.iter().find(|role| places.of(**role).is_none())) {
-                let problem = format!("no column has it; a pose has {}", group.map(Role::name).join(", "));
-                return Err(Error::new(problem).in_field(missing.name()));
-            }
-        }
-        if places.readings.is_empty() {
-            let advice = "no column was given; name some, as scan=range_* or reading=temperature";
-            return Err(Error::new(advice).in_field("scan"));
-        }
-        Ok(places)
-    }
-
-    fn of(&self, role: Role) -> Option<usize> {
-        self.by_role.get(&role).and_then(|places| places.first().copied())
-    }
-
-    fn moves(&self) -> bool {
-        [Role::Forward, Role::Left, Role::Turn, Role::OdomX].iter().any(|role| self.of(*role).is_some())
-    }
 }
 
 /// The rows of an episode so far.
@@ -137,41 +94,18 @@ impl Reader<'_> {
         if self.numbers > MOST_NUMBERS {
             return Err(Error::new("is too large for a table of text; save such recordings as npz"));
         }
-        let number = |place: usize| number(&cells[place]).map_err(|error| error.in_field(&names[place]));
-        let of = |role: Role| self.places.of(role).map(number).transpose();
-        let scale = if self.options.millimetres { 1e-3 } else { 1.0 };
-        let angle = if self.options.degrees { 1_f64.to_radians() } else { 1.0 };
-        let pose = |x: Role, y: Role, heading: Role| -> Result<Option<Pose>> {
-            let (Some(x), Some(y), Some(heading)) = (of(x)?, of(y)?, of(heading)?) else { return Ok(None) };
-            let pose = [x * scale, y * scale, heading * angle];
-            Ok(pose.iter().all(|part| part.is_finite()).then_some(pose))
-        };
-        let truth = pose(Role::X, Role::Y, Role::Heading)?;
-        let odometry = pose(Role::OdomX, Role::OdomY, Role::OdomHeading)?;
-        let parts = [(Role::Forward, scale), (Role::Left, scale), (Role::Turn, angle)];
-        let mut motion = [0.0; 3];
-        for (slot, (role, unit)) in motion.iter_mut().zip(parts) {
-            *slot = of(role)?.unwrap_or(0.0) * unit;
-        }
-        let known = motion.iter().all(|part| part.is_finite()).then_some(motion);
-        let readings: Result<Vec<f32>> = self
-            .places
-            .readings
-            .iter()
-            .map(|&place| Ok((number(place)? * scale) as f32))
-            .map(|value| value.map(|value| if value.is_finite() { value } else { f32::NAN }))
-            .collect();
-        let readings = readings?;
-        let time = of(Role::Time)?.unwrap_or(self.rows as f64);
+        let row = Row { places: &self.places, cells, options: self.options };
+        let time = row.of(Role::Time)?.unwrap_or(self.rows as f64);
         if !time.is_finite() {
             return Err(Error::new("is missing or not finite").in_field("time"));
         }
-        self.rows += 1;
+        let pose = row.pose([Role::X, Role::Y, Role::Heading])?;
+        let odometry = row.pose([Role::OdomX, Role::OdomY, Role::OdomHeading])?;
+        let (readings, motion) = (row.readings()?, row.motion()?);
+        let action = motion.filter(|_| self.places.of(Role::OdomX).is_none());
         let name = self.places.of(Role::Episode).map_or(String::new(), |place| cells[place].clone());
-        let action = if self.places.of(Role::OdomX).is_some() { None } else { known };
-        let truth =
-            truth.map(|[x, y, heading]| [x, y, if self.options.degrees { wrap(heading) } else { heading }]);
-        self.push(name, Step { time, readings, image: None, action, pose: truth }, odometry);
+        self.rows += 1;
+        self.push(name, Step { time, readings, image: None, action, pose }, odometry);
         Ok(())
     }
 
@@ -232,15 +166,4 @@ impl Reader<'_> {
         let episodes = self.episodes.into_iter().map(|episode| episode.steps).collect();
         Ok(Recording { beam_angles, odometry, episodes, notes, ..Recording::default() })
     }
-}
-
-/// A number; an empty cell, `nan` and `none` are missing.
-fn number(cell: &str) -> Result<f64> {
-    if cell.is_empty() || cell.eq_ignore_ascii_case("none") || cell.eq_ignore_ascii_case("null") {
-        return Ok(f64::NAN);
-    }
-    cell.parse().map_err(|_| {
-        let start: String = cell.chars().take(40).collect();
-        Error::new(format!("{start:?} is not a number"))
-    })
 }

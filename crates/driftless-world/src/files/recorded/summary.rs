@@ -77,7 +77,7 @@ impl Recording {
         if moves.iter().any(|action| action[2].abs() > LARGE_TURN) {
             suspect("a step turns by more than a full turn", "is that degrees? Radians are expected");
         }
-        if self.steps().flat_map(|step| step.pose).any(|pose| pose[2].abs() > LARGE_TURN) {
+        if self.steps().filter_map(|step| step.pose).any(|pose| pose[2].abs() > LARGE_TURN) {
             suspect("headings of poses are beyond a full turn", "are these degrees? Radians are expected");
         }
         let driven: f64 = moves.iter().map(|action| action[0].hypot(action[1])).sum();
