@@ -12,6 +12,7 @@ use driftless_world::files::columns::{self, ColumnOptions};
 use driftless_world::files::provenance::Provenance;
 use driftless_world::files::recorded::Recording;
 use driftless_world::files::{Overwrite, Source, tum};
+use std::fmt::Write as _;
 use std::path::Path;
 
 /// A CARMEN log.
@@ -61,7 +62,7 @@ pub fn tum(wanted: &Tum) -> Result<()> {
     let track = track.map_err(|error| error.in_file(&wanted.trajectory))?;
     let joined = tum::join(&wanted.log, &track, wanted.max_gap, &wanted.out, overwrite(wanted.force))?;
     let share = 100.0 * joined.labelled as f64 / joined.steps as f64;
-    let notes: String = joined.notes.iter().map(|note| format!("note: {note}\n")).collect();
+    let notes = listing::noted(&joined.notes);
     let (out, steps, labelled) = (wanted.out.display(), joined.steps, joined.labelled);
     print(&format!("{out}: {labelled} of {steps} steps labelled ({share:.1} %)\n{notes}"))
 }
@@ -134,7 +135,7 @@ fn written(mut recording: Recording, from: &Path, out: &Path, wanted: &Written) 
     let mut text = format!("{}: {}", out.display(), recording.summary());
     if let Some((path, part)) = test {
         let (steps, episodes) = (part.steps().count(), part.episodes.len());
-        text += &format!("{}: the last {steps} steps, in {episodes} episodes\n", path.display());
+        let _ = writeln!(text, "{}: the last {steps} steps, in {episodes} episodes", path.display());
     }
     print(&text)
 }

@@ -5,11 +5,16 @@ use driftless_world::files::bag::{Heard, Listing, Topic};
 
 /// Topics, frames, and what was strange.
 pub fn text(listing: &Listing) -> String {
-    let notes: String = listing.notes.iter().map(|note| format!("note: {note}\n")).collect();
+    let notes = noted(&listing.notes);
     let messages: u64 = listing.topics.iter().map(|topic| topic.heard.messages).sum();
     let head =
         format!("{} topics, {messages} messages, {:.1} s\n\n", listing.topics.len(), listing.seconds());
     format!("{head}{}{}{notes}", topics(listing), frames(listing))
+}
+
+/// A line for each note.
+pub fn noted(notes: &[String]) -> String {
+    notes.iter().fold(String::new(), |text, note| text + "note: " + note + "\n")
 }
 
 /// Rate and duration.
