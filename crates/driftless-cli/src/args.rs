@@ -8,7 +8,7 @@ mod simulate;
 mod track;
 
 pub use bench::{Bench, BenchWorld};
-pub use import::{Import, ImportFrom, PfnetCheckpoint};
+pub use import::{Import, ImportFrom, PfnetCheckpoint, recordings};
 pub use learning::{Evaluate, Report, Train};
 pub use reproducing::{Demo, Paper, Reproduce};
 pub use simulate::{Format, HouseSplit, Simulate, Size, Steering};

@@ -1,4 +1,6 @@
-//! `driftless import`: weights that others have trained, as files of ours.
+//! `driftless import`: weights that others have trained, and what robots recorded, as files of ours.
+
+mod recordings;
 
 use crate::args::{Import, ImportFrom, PfnetCheckpoint};
 use crate::output::{aligned, bytes, grouped, print};
@@ -15,6 +17,10 @@ const MOST_NAMES: usize = 5;
 pub fn run(wanted: &Import) -> Result<()> {
     match &wanted.from {
         ImportFrom::PfnetCheckpoint(wanted) => pfnet_checkpoint(wanted),
+        ImportFrom::Carmen(wanted) => recordings::carmen(wanted),
+        ImportFrom::Tum(wanted) => recordings::tum(wanted),
+        ImportFrom::Mcap(wanted) => recordings::mcap(wanted),
+        ImportFrom::Csv(wanted) => recordings::csv(wanted),
     }
 }
 

@@ -48,6 +48,7 @@ pub fn simulate(wanted: &Simulate) -> Result<(u64, f64)> {
         steps: Some(steps.steps),
         odometry_noise: Some(wanted.odometry_noise),
         maze: Some(world.layout().clone()),
+        ..Provenance::default()
     }
     .to_string();
     match wanted.format.unwrap_or(Format::Dpf) {

@@ -15,6 +15,7 @@ use crate::files::source::Source;
 use crate::trajectory::Trajectory;
 use std::path::{Path, PathBuf};
 use table::Table;
+pub(super) use table::cells;
 
 /// Text is parsed in memory; recordings beyond this belong into an npz file.
 const MOST_BYTES: u64 = 256 << 20;

@@ -22,10 +22,14 @@ pub struct Provenance {
     pub steps: Option<usize>,
     /// Share of the odometry noise.
     pub odometry_noise: Option<f64>,
+    /// What was taken over from where.
+    pub taken: Vec<String>,
     /// The maze.
     pub maze: Option<Layout>,
 }
 
+/// A longer line is no note.
+const LONGEST_LINE: usize = 4096;
 /// A zip archive's comment cannot be longer.
 const LONGEST_COMMENT: usize = 65_535;
 
@@ -44,6 +48,7 @@ impl Provenance {
                 "policy" => provenance.policy = Some(value.to_owned()),
                 "steps" => provenance.steps = value.parse().ok(),
                 "odometry-noise" => provenance.odometry_noise = value.parse().ok(),
+                "taken" => provenance.taken.push(value.to_owned()),
                 _ => {}
             }
         }
@@ -62,7 +67,13 @@ impl fmt::Display for Provenance {
             ("odometry-noise", self.odometry_noise.map(|noise| noise.to_string())),
         ];
         let lines = lines.into_iter().filter_map(|(key, value)| value.map(|value| format!("{key} {value}")));
-        let head = lines.collect::<Vec<_>>().join("\n");
+        let taken = self.taken.iter().map(|line| format!("taken {}", line.replace(char::is_control, " ")));
+        let mut head = String::new();
+        for line in lines.chain(taken).filter(|line| line.len() < LONGEST_LINE) {
+            if head.len() + line.len() < LONGEST_COMMENT {
+                head = if head.is_empty() { line } else { head + "\n" + &line };
+            }
+        }
         let drawing = self.maze.as_ref().map(ToString::to_string).unwrap_or_default();
         f.write_str(&head)?;
         // A huge maze's drawing does not fit; the data are worth more than their picture.
@@ -86,6 +97,7 @@ mod tests {
             policy: Some("wander".into()),
             steps: Some(50),
             odometry_noise: Some(0.1),
+            taken: vec!["scans from /scan".into(), "poses from /truth".into()],
             maze: Layout::built_in("maze2"),
         };
         assert_eq!(Provenance::parse(&provenance.to_string()), Some(provenance));

@@ -2,11 +2,14 @@
 //!
 //! A process of its own, because it measures the memory of the process.
 
+#[path = "../bag_bytes/mod.rs"]
+mod bag_bytes;
 mod bundle;
 #[path = "../bundle_bytes/mod.rs"]
 mod bundle_bytes;
 mod maze;
 mod npz;
+mod robots;
 mod ros_map;
 #[path = "../sample/mod.rs"]
 mod sample;

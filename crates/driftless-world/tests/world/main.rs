@@ -1,7 +1,12 @@
 //! Worlds, their pictures and their files, as a user of the crate meets them.
 
+#[path = "../bag_bytes/mod.rs"]
+mod bag_bytes;
+mod bags;
 #[path = "../bundle_bytes/mod.rs"]
 mod bundle_bytes;
+mod carmen;
+mod columns;
 mod dpf;
 mod estimates;
 mod evaluation;

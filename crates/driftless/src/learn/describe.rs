@@ -6,7 +6,7 @@ use super::{
 use crate::error::Result;
 use crate::methods::check_given;
 use driftless_world::files::log::LogFile;
-use driftless_world::pose::Frame;
+use driftless_world::pose::{Frame, wrap};
 use driftless_world::trajectory::Observations;
 use driftless_world::{Dataset, Error, Trajectory};
 use std::f64::consts::PI;
@@ -142,7 +142,11 @@ fn sensor_of(columns: &[Vec<f32>], angles: Option<&[f64]>) -> (SensorSettings, S
         );
     }
     let (first, last, known) = match angles {
-        Some(angles) => (angles[0].to_degrees(), angles[width - 1].to_degrees(), "beam_angles"),
+        // Bearings may be wrapped to half a turn: the way around is the sum of the steps.
+        Some(angles) => {
+            let around: f64 = angles.windows(2).map(|pair| wrap(pair[1] - pair[0])).sum();
+            (angles[0].to_degrees(), (angles[0] + around).to_degrees(), "beam_angles")
+        }
         // Laser scanners of one beam a degree, or all around.
         None if width <= 181 => {
             (-90.0, 89.0 + f64::from(u8::from(width == 181)), "a guess by their number; set them")

@@ -227,7 +227,7 @@ fn check_finite(value: f32) -> Result<f32> {
 }
 
 /// Cells between commas, trimmed; a cell in double quotes may hold commas, and quotes twice.
-fn cells(line: &[u8]) -> Result<Vec<String>> {
+pub fn cells(line: &[u8]) -> Result<Vec<String>> {
     let line = std::str::from_utf8(line).map_err(|_| Error::new("is not UTF-8 text"))?;
     let mut cells = Vec::new();
     let mut cell = String::new();
