@@ -46,6 +46,6 @@ pub(super) fn networks(seed: u64, normalisation: &Normalisation, device: &Device
 fn within(normalisation: &Normalisation) -> StateBox {
     match sdpf::prior(normalisation) {
         Prior::Uniform { low, high } => StateBox { low: [low[0], low[1]], high: [high[0], high[1]] },
-        Prior::Normal { .. } => unreachable!("the prior of a maze is a box"),
+        _ => unreachable!("the prior over all known poses is a box"),
     }
 }
