@@ -15,6 +15,8 @@ mod house;
 mod jonschkowski;
 mod learner;
 pub mod lstm;
+mod observed;
+mod own_log;
 mod range_scan;
 mod recorder;
 mod registry;
@@ -23,6 +25,7 @@ pub mod sdpf;
 mod trace_loss;
 mod tracking;
 mod updates;
+mod windows;
 
 pub use anchored::{AnchoredEm, Supervision};
 pub use house::{HouseLstm, PfnetFilter, Training, Unlearned, UnlearnedMethod};
