@@ -49,7 +49,12 @@ impl Batch<Tensor<5>> {
 }
 
 /// Actions and labels, the same for all kinds of observations.
-pub(super) fn rest<O>(lessons: &[Lesson], observations: O, device: &Device, precision: DType) -> Result<Batch<O>> {
+pub(super) fn rest<O>(
+    lessons: &[Lesson],
+    observations: O,
+    device: &Device,
+    precision: DType,
+) -> Result<Batch<O>> {
     let steps = same(lessons, "steps", |lesson| Some(lesson.len()))?;
     let action = same(lessons, "numbers in an action (one action a step is wanted)", |lesson| {
         (lesson.actions().len() == lesson.len()).then_some(lesson.actions().width())

@@ -97,6 +97,9 @@ mod tests {
         assert_eq!(measured(vec![7.0; 9]), (7.0, 1.0));
         assert_eq!(measured(vec![2.0, 2.0, 2.0, 2.0, 7.0]), (2.0, 1.0));
         let scale = ReadingScale { centre: vec![2.0], spread: vec![0.5] };
-        assert_eq!([2.5, 1e30, f32::NAN, f32::INFINITY].map(|x| scale.normalised(0, x)), [Some(1.0), Some(5.0), None, None]);
+        assert_eq!(
+            [2.5, 1e30, f32::NAN, f32::INFINITY].map(|x| scale.normalised(0, x)),
+            [Some(1.0), Some(5.0), None, None]
+        );
     }
 }

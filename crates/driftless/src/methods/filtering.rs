@@ -1,8 +1,8 @@
 //! A filter that learns from losses over whole rollouts, and tracks.
 
 use super::learner::Learner;
-use super::recorder::Recorder;
 use super::observed::Observed;
+use super::recorder::Recorder;
 use super::tracking::{episodes_at_once, in_batches, is_told};
 use super::updates::{Figures, Tally, batches, epoch_seed, fixed_lessons, update_seed};
 use super::windows::Windows;
@@ -49,10 +49,9 @@ where
         let is_told = lessons.iter().any(|lesson| is_told(lesson.start()));
         let filter = self.told.as_ref().filter(|_| is_told).unwrap_or(&self.filter);
         let own = |lesson: &Lesson| match lesson.start() {
-            Some(Start::About { pose, spread }) => Prior::Normal {
-                mean: pose.map(f64::from).to_vec(),
-                std: spread.map(f64::from).to_vec(),
-            },
+            Some(Start::About { pose, spread }) => {
+                Prior::Normal { mean: pose.map(f64::from).to_vec(), std: spread.map(f64::from).to_vec() }
+            }
             _ => self.prior.clone(),
         };
         let told = is_told.then(|| Prior::Each(lessons.iter().map(own).collect()));

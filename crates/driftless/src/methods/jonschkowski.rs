@@ -95,8 +95,9 @@ impl Jonschkowski<OfReadings> {
     /// For a robot's own log; not trained yet.
     pub fn of_log(experiment: &Experiment, normalisation: &Normalisation) -> Result<Self> {
         let plan = reading_plan(experiment, normalisation, KEEP)?;
-        let (seed, own) = (experiment.seed, normalisation.clone());
-        Self::of(experiment, normalisation, Box::new(move |device| in_logs(seed, &plan, &own, device)))
+        let (seed, frame, own) = (experiment.seed, experiment.frame(), normalisation.clone());
+        let make = move |device: &Device| in_logs(seed, &plan, frame, &own, device);
+        Self::of(experiment, normalisation, Box::new(make))
     }
 }
 

@@ -7,7 +7,7 @@
 //! and no gradient comes from them.
 
 use crate::error::Result;
-use crate::learn::{Experiment, RobotStart, WorldKind};
+use crate::learn::{Experiment, RobotStart, StateKind, WorldKind};
 use driftless_world::labels::{LabelBudget, Lesson};
 use driftless_world::random::Random;
 use driftless_world::trajectory::{Camera, Images, Labels, Observations, Pixels, Rows, Start, Trajectory};
@@ -27,7 +27,8 @@ impl Windows {
     /// For a robot's own log; in mazes whole trajectories are learned from.
     pub(super) fn of(experiment: &Experiment, steps: usize) -> Option<Self> {
         let robot = &experiment.robot;
-        let turn = robot.start_degrees.to_radians();
+        let turns = experiment.state.kind == StateKind::Pose;
+        let turn = if turns { robot.start_degrees.to_radians() } else { 0.0 };
         let spread = [robot.start_distance, robot.start_distance, turn].map(|x| x as f32);
         (experiment.world == WorldKind::Robot).then_some(Self { steps, start: robot.start, spread })
     }
@@ -42,7 +43,12 @@ impl Windows {
                     let pose = lesson.labels().get(t).unwrap_or(&[0.0; 3]);
                     let pose = std::array::from_fn(|k| pose[k] + self.spread[k] * random.normal() as f32);
                     let told = Start::About { pose, spread: self.spread };
-                    windows.push(piece(lesson, t..(t + self.steps).min(lesson.len()), self.steps, Some(told))?);
+                    windows.push(piece(
+                        lesson,
+                        t..(t + self.steps).min(lesson.len()),
+                        self.steps,
+                        Some(told),
+                    )?);
                 }
             }
         }
@@ -103,7 +109,8 @@ pub(super) fn piece(
         let there = camera.known[steps.clone()].iter().copied().chain(std::iter::repeat_n(false, missing));
         Camera { images: frames(&camera.images, steps.clone(), missing), known: there.collect() }
     });
-    let part = Trajectory { start, camera, ..Trajectory::new(observations, rows(lesson.actions())?, labels)? };
+    let part =
+        Trajectory { start, camera, ..Trajectory::new(observations, rows(lesson.actions())?, labels)? };
     Ok(LabelBudget::new(1.0, 0)?.plan([known]).lesson(0, part)?)
 }
 
@@ -127,7 +134,9 @@ mod tests {
 
     /// An episode whose numbers tell the step, with some poses known.
     fn lesson(steps: usize, known: &[usize]) -> Lesson {
-        let tell = |width: usize| Rows::new(width, (0..steps * width).map(|n| (n / width) as f32).collect()).unwrap();
+        let tell = |width: usize| {
+            Rows::new(width, (0..steps * width).map(|n| (n / width) as f32).collect()).unwrap()
+        };
         let mut states = Labels::new(3);
         (0..steps).for_each(|t| states.push(known.contains(&t).then_some(&[t as f32; 3])));
         let whole = Trajectory::new(Observations::Vectors(tell(2)), tell(3), states).unwrap();

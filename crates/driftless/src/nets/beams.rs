@@ -88,10 +88,14 @@ impl BeamEncoder {
     /// # Panics
     /// If a size of the plan is 0, or `keep` is not in (0, 1].
     pub fn new(plan: BeamPlan, init: &mut Init) -> Self {
-        assert!(plan.beams > 0 && plan.features > 0 && plan.channels.iter().all(|&size| size > 0), "{plan:?}");
+        assert!(
+            plan.beams > 0 && plan.features > 0 && plan.channels.iter().all(|&size| size > 0),
+            "{plan:?}"
+        );
         assert!(plan.keep > 0.0 && plan.keep <= 1.0, "dropout keeps a share in (0, 1]: {plan:?}");
         let inputs = std::iter::once(&INPUTS).chain(&plan.channels);
-        let convs = inputs.zip(&plan.channels).map(|(&inputs, &outputs)| BeamConv::new(inputs, outputs, init));
+        let convs =
+            inputs.zip(&plan.channels).map(|(&inputs, &outputs)| BeamConv::new(inputs, outputs, init));
         let convs = convs.collect();
         let dense = Dense::new(plan.innermost(), plan.features, init);
         Self { convs, dense, plan }
@@ -135,7 +139,8 @@ mod tests {
                     let taps = (0..2).flat_map(|input| (0..3).map(move |tap| (input, tap)));
                     let seen = |(input, tap): (usize, usize)| {
                         let beam = (2 * place + tap).checked_sub(before).filter(|beam| *beam < beams);
-                        beam.map_or(0.0, |beam| values[input * beams + beam]) * weight[(output * 2 + input) * 3 + tap]
+                        beam.map_or(0.0, |beam| values[input * beams + beam])
+                            * weight[(output * 2 + input) * 3 + tap]
                     };
                     expected.push(taps.map(seen).sum::<f64>());
                 }
@@ -156,11 +161,11 @@ mod tests {
     /// A distance that is missing is not one of 0, because the second channel tells.
     #[test]
     fn missing_is_not_zero() {
-        let encoder = BeamEncoder::new(BeamPlan { beams: 4, channels: vec![3], keep: 1.0, features: 5 }, &mut init());
+        let encoder =
+            BeamEncoder::new(BeamPlan { beams: 4, channels: vec![3], keep: 1.0, features: 5 }, &mut init());
         let distances = f64s::<3>([[[0.0, 0.5, -1.0, 0.0]]]);
-        let features = |known: [f64; 4]| {
-            numbers(&encoder.encode(distances.clone(), f64s([[known]]), Phase::Evaluation))
-        };
+        let features =
+            |known: [f64; 4]| numbers(&encoder.encode(distances.clone(), f64s([[known]]), Phase::Evaluation));
         assert_ne!(features([1.0; 4]), features([0.0, 1.0, 1.0, 1.0]));
         assert_eq!(features([1.0; 4]).len(), 5);
     }

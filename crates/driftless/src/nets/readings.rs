@@ -64,7 +64,8 @@ impl ReadingEncoder {
         let scans = scans.map(|scan| BeamEncoder::new(scan, init)).collect();
         let widths = [FEATURES, FEATURES];
         let vectors = plan.vectors.iter().map(|[first, end]| 2 * (end - first));
-        let vectors = vectors.map(|inputs| VectorEncoder::new(inputs, &widths, Activation::Relu, init)).collect();
+        let vectors =
+            vectors.map(|inputs| VectorEncoder::new(inputs, &widths, Activation::Relu, init)).collect();
         let camera = plan.image.map(|image| ConvPlan { keep: plan.keep, ..ConvPlan::released(image) });
         let cameras = camera.into_iter().map(|camera| ImageEncoder::new(camera, init)).collect();
         let join = (sensors > 1).then(|| Dense::new(sensors * FEATURES, FEATURES, init));

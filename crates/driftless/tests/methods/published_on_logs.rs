@@ -20,7 +20,9 @@ const ROOM: [f64; 2] = [6.0, 4.0];
 fn scan(pose: Pose, random: &mut Random) -> Vec<f32> {
     let beam = |k: usize| {
         let angle = pose.heading + std::f64::consts::TAU * k as f64 / BEAMS as f64;
-        let along = |place: f64, end: f64, speed: f64| if speed > 0.0 { (end - place) / speed } else { -place / speed };
+        let along = |place: f64, end: f64, speed: f64| {
+            if speed > 0.0 { (end - place) / speed } else { -place / speed }
+        };
         let range = along(pose.x, ROOM[0], angle.cos()).min(along(pose.y, ROOM[1], angle.sin()));
         if random.chance(0.05) { f32::NAN } else { (range + 0.02 * random.normal()) as f32 }
     };
@@ -57,7 +59,12 @@ fn episodes(count: u64) -> Vec<Trajectory> {
 }
 
 fn experiment(method: &str, start: RobotStart) -> Experiment {
-    let sensor = SensorSettings { name: "scan".into(), kind: SensorKind::Scan, columns: [0, BEAMS], ..SensorSettings::default() };
+    let sensor = SensorSettings {
+        name: "scan".into(),
+        kind: SensorKind::Scan,
+        columns: [0, BEAMS],
+        ..SensorSettings::default()
+    };
     let mut experiment = Experiment {
         method: method.parse().unwrap(),
         label_fraction: 0.3,
@@ -123,7 +130,10 @@ fn losses_fall_and_robots_are_followed() {
         let mut method_of = built(&experiment, &lessons);
         let reports: Vec<_> = (1..=3).map(|epoch| method_of.train(epoch, &lessons).unwrap()).collect();
         let losses: Vec<f64> = reports.iter().map(|report| report.losses[0].1).collect();
-        assert!(reports.iter().all(|report| report.skipped == 0 && report.updates > 0), "{method}: {reports:?}");
+        assert!(
+            reports.iter().all(|report| report.skipped == 0 && report.updates > 0),
+            "{method}: {reports:?}"
+        );
         assert!(losses[2].is_finite() && losses[2] < losses[0], "{method}: {losses:?}");
         let found = distance(&*method_of, unseen, RobotStart::Tracking);
         println!("{method}: losses {losses:?}, {found:.2} m");
@@ -135,7 +145,9 @@ fn losses_fall_and_robots_are_followed() {
 #[test]
 fn taken_up_exactly() {
     let all = episodes(4);
-    for (method, start) in METHODS.into_iter().flat_map(|m| [(m, RobotStart::Tracking), (m, RobotStart::Global)]) {
+    for (method, start) in
+        METHODS.into_iter().flat_map(|m| [(m, RobotStart::Tracking), (m, RobotStart::Global)])
+    {
         let (lessons, experiment) = (set(all.clone()), experiment(method, start));
         let (mut whole, mut other) = (built(&experiment, &lessons), built(&experiment, &lessons));
         whole.train(1, &lessons).unwrap();

@@ -36,13 +36,17 @@ pub(super) fn in_mazes(seed: u64, normalisation: &Normalisation, device: &Device
     let widths = LikelihoodWidths::RELEASED;
     let measurement = LikelihoodNetwork::new(encoder, widths, features(normalisation), &mut init);
     let transition = ActionSampler::new(GivenOdometry::default(), sampler(normalisation), &mut init);
-    WithProposer { model: StateSpace { transition, measurement }, proposer: proposer(normalisation, &mut init) }
+    WithProposer {
+        model: StateSpace { transition, measurement },
+        proposer: proposer(normalisation, &mut init),
+    }
 }
 
 /// The same for a robot's own log.
 pub(super) fn in_logs(
     seed: u64,
     plan: &ReadingPlan,
+    frame: Frame,
     normalisation: &Normalisation,
     device: &Device,
 ) -> Networks<OfReadings> {
@@ -50,9 +54,8 @@ pub(super) fn in_logs(
     let encoder = ReadingEncoder::new(plan.clone(), &mut init);
     let widths = LikelihoodWidths::RELEASED;
     let inner = LikelihoodNetwork::new(encoder, widths, features(normalisation), &mut init);
-    let transition =
-        ActionSampler::new(GivenOdometry::new(Frame::Robot), sampler(normalisation), &mut init)
-            .wandering(wander(normalisation));
+    let transition = ActionSampler::new(GivenOdometry::new(frame), sampler(normalisation), &mut init)
+        .wandering(wander(normalisation));
     let model = StateSpace { transition, measurement: WhereSeen { inner } };
     WithProposer { model, proposer: proposer(normalisation, &mut init) }
 }

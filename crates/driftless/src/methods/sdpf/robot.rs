@@ -1,4 +1,4 @@
-//! SDPF for a robot's own log: the paper's filter and losses, networks that fit the sensors, odometry in the robot's frame.
+//! SDPF for a robot's own log: the paper's filter and losses, networks that fit the sensors, odometry in the log's frame.
 
 use super::{BLOCK, Choices, Variant, init, transformer};
 use crate::error::Result;
@@ -12,7 +12,6 @@ use crate::objective::WeightedSum;
 use crate::parameters::Init;
 use crate::space::Space;
 use burn::tensor::Device;
-use driftless_world::pose::Frame;
 
 /// Standard deviations of the process noise, in mean steps. The paper has numbers for its mazes and houses only.
 const PROCESS_NOISE: f64 = 0.5;
@@ -48,6 +47,7 @@ pub(in crate::methods) fn build(
     let resampler = choices.resampler(experiment.resampler.as_ref())?;
     let plan = reading_plan(experiment, normalisation, choices.keep)?;
     let (seed, own, windows) = (experiment.seed, normalisation.clone(), Windows::of(experiment, BLOCK));
+    let frame = experiment.frame();
     if choices.learned_motion {
         let make = move |device: &Device| {
             let motion = |init: &mut Init| transformer(&own, init);
@@ -58,7 +58,7 @@ pub(in crate::methods) fn build(
         return Ok(Box::new(FilterMethod::new(experiment, course, Box::new(make)).windowed(windows)));
     }
     let make = move |device: &Device| {
-        let motion = |_: &mut Init| GivenOdometry::new(Frame::Robot);
+        let motion = |_: &mut Init| GivenOdometry::new(frame);
         rover(plan.clone(), &own, &mut init(seed, device), motion)
     };
     let losses = WeightedSum(choices.losses(experiment, normalisation));

@@ -83,10 +83,14 @@ mod tests {
         let poses = [Pose::new(1.0, 2.0, 0.3), Pose::new(-5.0, 4.0, 3.0), Pose::new(0.0, 0.0, -3.1)];
         let action = [3.0, -2.0, 0.4];
         let states = poses.map(|pose| [pose.x, pose.y, pose.heading]);
-        let moved = odometry().sample(f64s([states]), f64s([action]), f64s([[[0.0; 3]; 3]]));
-        let expected = poses.map(|pose| pose.moved(action, Frame::Reflected));
-        let expected: Vec<f64> = expected.iter().flat_map(|pose| [pose.x, pose.y, pose.heading]).collect();
-        assert_close(&numbers(&moved), &expected, 1e-12);
+        for frame in [Frame::Reflected, Frame::Robot, Frame::World] {
+            let odometry = GaussianMotion::new(GivenOdometry::new(frame), STD.to_vec(), Space::SE2);
+            let moved = odometry.sample(f64s([states]), f64s([action]), f64s([[[0.0; 3]; 3]]));
+            let expected = poses.map(|pose| pose.moved(action, frame));
+            let expected: Vec<f64> =
+                expected.iter().flat_map(|pose| [pose.x, pose.y, pose.heading]).collect();
+            assert_close(&numbers(&moved), &expected, 1e-12);
+        }
     }
 
     /// log g against the formula, one coordinate at a time, for a heading that wraps.

@@ -6,7 +6,8 @@ use burn::tensor::Tensor;
 use driftless_world::pose::Frame;
 
 /// Odometry rotated into the world: with b = a_y where the frame has y to the left, as robots have it, and b = -a_y
-/// in DPF's reflected frame, x += a_x c - b s, y += a_x s + b c, θ += a_θ. Nothing is learned.
+/// in DPF's reflected frame, x += a_x c - b s, y += a_x s + b c, θ += a_θ. Odometry in the world's frame is not rotated.
+/// Nothing is learned.
 #[derive(Module, Debug)]
 pub struct GivenOdometry {
     #[module(skip)]
@@ -29,7 +30,7 @@ impl Default for GivenOdometry {
 
 impl Motion for GivenOdometry {
     fn displacement(&self, states: Tensor<3>, actions: Tensor<3>) -> Tensor<3> {
-        let heading = states.slice_dim(2, 2..3); // [B, N, 1]
+        let heading = states.slice_dim(2, 2..3) * self.frame.turning(); // [B, N, 1]
         let (sine, cosine) = (heading.clone().sin(), heading.cos());
         let part = |k: usize| actions.clone().slice_dim(2, k..k + 1); // [B, 1 or N, 1]
         let turn = part(2).expand(sine.dims());
