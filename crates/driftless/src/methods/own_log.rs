@@ -21,7 +21,8 @@ pub(super) fn reading_plan(
     let (width, image) = (normalisation.readings.width(), normalisation.pixels.shape());
     let image = (image != [1; 3]).then_some(image);
     let mut plan = ReadingPlan { image, keep, ..ReadingPlan::default() };
-    for sensor in &experiment.sensor {
+    // A camera has no columns.
+    for sensor in experiment.sensor.iter().filter(|sensor| sensor.width() > 0) {
         let name = || format!("sensor `{}`", sensor.name);
         if sensor.columns[1] > width {
             let problem = format!("columns go up to {}, but the log has {width}", sensor.columns[1]);

@@ -26,6 +26,9 @@ pub(super) type OfReadings = WhereSeen<LikelihoodNetwork<ReadingEncoder>>;
 const NOISE_UNITS: [usize; 2] = [32, 32];
 /// The least standard deviation of the motion's density, in step sizes. Nothing here asks for a density.
 const DENSITY_FLOOR: f64 = 0.01;
+/// A unit of noise in logs, whose lengths are in any unit, in standard deviations of actions: the noise that the authors
+/// give odometry.
+const NOISE_UNIT: f64 = 0.1;
 /// The share of features that dropout keeps.
 pub(super) const KEEP: f64 = 0.3;
 
@@ -55,6 +58,7 @@ pub(super) fn in_logs(
     let widths = LikelihoodWidths::RELEASED;
     let inner = LikelihoodNetwork::new(encoder, widths, features(normalisation), &mut init);
     let transition = ActionSampler::new(GivenOdometry::new(frame), sampler(normalisation), &mut init)
+        .in_units(normalisation.action_std.map(|std| NOISE_UNIT * std).to_vec())
         .wandering(wander(normalisation));
     let model = StateSpace { transition, measurement: WhereSeen { inner } };
     WithProposer { model, proposer: proposer(normalisation, &mut init) }

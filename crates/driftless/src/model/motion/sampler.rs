@@ -43,6 +43,8 @@ pub struct ActionSampler<F: Motion> {
     config: ActionSamplerConfig,
     #[module(skip)]
     wander: Option<Wander>,
+    #[module(skip)]
+    units: Option<Vec<f64>>,
 }
 
 impl<F: Motion> ActionSampler<F> {
@@ -55,7 +57,7 @@ impl<F: Motion> ActionSampler<F> {
         assert!(config.action_std.iter().chain(&config.floor).all(|&std| std > 0.0), "{config:?}");
         let widths: Vec<usize> = config.hidden.iter().copied().chain([size]).collect();
         let generator = Mlp::new(2 * size, &widths, Activation::Linear, init);
-        Self { motion, generator, config, wander: None }
+        Self { motion, generator, config, wander: None, units: None }
     }
 
     /// With a law of its own for steps whose action is missing.
@@ -63,11 +65,20 @@ impl<F: Motion> ActionSampler<F> {
         Self { wander: Some(wander), ..self }
     }
 
+    /// With noise in these units, A numbers. Without them a unit of an action is one of the noise, as in the authors' code,
+    /// whose mazes have steps of many units; first noise would be larger than steps of centimetres.
+    pub fn in_units(self, units: Vec<f64>) -> Self {
+        Self { units: Some(units), ..self }
+    }
+
     /// a + δ for the given z [B, K, A] and action [B, A], δ with mean zero over K.
     fn noisy(&self, action: Tensor<2>, z: Tensor<3>) -> Tensor<3> {
         let actions = per_particle(action.unsqueeze_dim::<3>(1), &z); // [B, K, A]
         let scaled = actions.clone() / row(&self.config.action_std, &z);
-        let noise = self.generator.forward(Tensor::cat(vec![scaled, z], 2)); // [B, K, A]
+        let mut noise = self.generator.forward(Tensor::cat(vec![scaled, z], 2)); // [B, K, A]
+        if let Some(units) = &self.units {
+            noise = noise.clone() * row(units, &noise);
+        }
         actions + noise.clone() - noise.mean_dim(1)
     }
 
