@@ -120,7 +120,8 @@ fn distance(method: &dyn Method, episodes: &[Trajectory], start: RobotStart) -> 
 }
 
 /// Losses fall and stay numbers, though readings, scans and odometry are missing in places. Robots that are told where they
-/// start are followed better than by whoever says the middle of the room; where odometry is taken as it is, twice as well.
+/// start are followed better than by whoever says the middle of the room; where odometry is taken as it is,
+/// twice as well.
 #[test]
 fn losses_fall_and_robots_are_followed() {
     let all = episodes(14);
@@ -128,17 +129,20 @@ fn losses_fall_and_robots_are_followed() {
     let poses = || unseen.iter().flat_map(|episode| episode.states.iter().flatten());
     let apart = |pose: &[f32]| (f64::from(pose[0]) - 0.5 * ROOM[0]).hypot(f64::from(pose[1]) - 0.5 * ROOM[1]);
     let chance = poses().map(apart).sum::<f64>() / poses().count() as f64;
-    for (id, most) in METHODS.into_iter().zip([1.0, 0.5, 0.5, 1.0]) {
+    for (id, epochs, most) in
+        [("sdpf", 5, 0.8), ("sdpf-supervised", 5, 0.5), ("dpf", 5, 0.5), ("lstm", 20, 1.0)]
+    {
         let (lessons, experiment) = (set(known.to_vec()), experiment(id, RobotStart::Tracking));
         let mut method = built(&experiment, &lessons);
-        let reports: Vec<_> = (1..=5).map(|epoch| method.train(epoch, &lessons).unwrap()).collect();
+        // The first epoch once more in the end: the same windows, told the same, with the same random numbers.
+        let order = (1..=epochs).chain([1]);
+        let reports: Vec<_> = order.map(|epoch| method.train(epoch, &lessons).unwrap()).collect();
         let losses: Vec<f64> = reports.iter().map(|report| report.losses[0].1).collect();
         assert!(reports.iter().all(|report| report.skipped == 0 && report.updates > 0), "{id}: {reports:?}");
-        // What robots are told is drawn anew in each epoch, and losses with it.
-        let least = losses[2..].iter().copied().fold(f64::INFINITY, f64::min);
-        assert!(losses.iter().all(|loss| loss.is_finite()) && least < losses[0], "{id}: {losses:?}");
+        let (first, again) = (losses[0], losses[losses.len() - 1]);
         let found = distance(&*method, unseen, RobotStart::Tracking);
-        println!("{id}: losses {losses:.1?}, {found:.2} m, by chance {chance:.2} m");
+        println!("{id}: loss {first:.2}, then {again:.2}; {found:.2} m, by chance {chance:.2} m");
+        assert!(losses.iter().all(|loss| loss.is_finite()) && again < first, "{id}: {losses:?}");
         assert!(found < most * chance, "{id}: {found}, by chance {chance}");
     }
 }
