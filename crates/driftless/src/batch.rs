@@ -2,8 +2,13 @@
 
 mod lessons;
 mod pixels;
+mod readings;
+mod scale;
 
 pub use pixels::PixelScale;
+pub(crate) use readings::images_of;
+pub use readings::{Readings, Scales};
+pub use scale::ReadingScale;
 
 use burn::tensor::{Bool, Tensor};
 

@@ -15,6 +15,8 @@ mod house;
 mod jonschkowski;
 mod learner;
 pub mod lstm;
+mod observed;
+mod own_log;
 mod prior;
 mod range_scan;
 mod recorder;
@@ -24,6 +26,7 @@ pub mod sdpf;
 mod trace_loss;
 mod tracking;
 mod updates;
+mod windows;
 
 pub use anchored::{AnchoredEm, Supervision};
 pub use house::{HouseLstm, PfnetFilter, Training, Unlearned, UnlearnedMethod};

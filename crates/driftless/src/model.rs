@@ -10,15 +10,17 @@ pub mod motion;
 pub mod proposer;
 mod reading;
 mod sharp_match;
+mod where_seen;
 
 pub use likelihood_network::{LikelihoodNetwork, LikelihoodWidths};
 pub use matching::{Encoder, FeatureMatch, Screen, StateEncoder};
 pub use motion::{ActionSampler, ActionSamplerConfig, ActionTransformer, ActionTransformerConfig};
-pub use motion::{GaussianMotion, GivenOdometry, Motion, Shift, per_particle};
+pub use motion::{GaussianMotion, GivenOdometry, Motion, Shift, Wander, per_particle};
 pub use proposer::{ParticleProposer, Proposer, StateBox, WithProposer};
 pub use reading::GaussianReading;
 pub(crate) use sharp_match::MOST_LOG_SHARPNESS;
 pub use sharp_match::SharpMatch;
+pub use where_seen::WhereSeen;
 
 use crate::dropout::Phase;
 use burn::module::{Module, ModuleDisplay};
@@ -38,6 +40,11 @@ pub trait Transition: Learnable {
 
     /// log g(states | parents, action), [B, N].
     fn log_density(&self, parents: Tensor<3>, states: Tensor<3>, action: Tensor<2>) -> Tensor<2>;
+
+    /// How states move where the action is missing; `None` takes it as zeros.
+    fn wander(&self) -> Option<&Wander> {
+        None
+    }
 }
 
 /// l(o_t | s_t): paper eq. 3.

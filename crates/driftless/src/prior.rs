@@ -23,20 +23,36 @@ pub enum Prior {
         /// Standard deviation of each coordinate.
         std: Vec<f64>,
     },
+    /// One for each sequence, B of them: robots that were told where they start, say.
+    Each(Vec<Prior>),
 }
 
 impl Prior {
     /// Draws N particles of equal weight for each sequence.
+    ///
+    /// # Panics
+    /// If there is one for each sequence, but not as many as sequences.
     pub fn sample(&self, draws: &Draws) -> Belief {
+        Belief::uniform(self.states(draws.uniform_start.clone(), draws.normal_start.clone()))
+    }
+
+    /// States made of numbers that are uniform in [0, 1), or standard normal; all [B, N, S].
+    fn states(&self, uniform: Tensor<3>, normal: Tensor<3>) -> Tensor<3> {
         let (base, shift, scale) = match self {
             Self::Uniform { low, high } => {
                 let range: Vec<f64> = low.iter().zip(high).map(|(low, high)| high - low).collect();
-                (draws.uniform_start.clone(), low.clone(), range)
+                (uniform, low.clone(), range)
             }
-            Self::Normal { mean, std } => (draws.normal_start.clone(), mean.clone(), std.clone()),
+            Self::Normal { mean, std } => (normal, mean.clone(), std.clone()),
+            Self::Each(priors) => {
+                assert_eq!(priors.len(), uniform.dims()[0], "as many priors as sequences");
+                let own = |states: &Tensor<3>, k: usize| states.clone().slice_dim(0, k..k + 1);
+                let one = |(k, prior): (usize, &Self)| prior.states(own(&uniform, k), own(&normal, k));
+                return Tensor::cat(priors.iter().enumerate().map(one).collect(), 0);
+            }
         };
         let (shift, scale) = (row(&shift, &base), row(&scale, &base));
-        Belief::uniform(base * scale + shift)
+        base * scale + shift
     }
 
     /// log μ(s), [B, N, S] → [B, N]; angles may be whole turns away. Outside of a box it is -1e30, the
@@ -56,6 +72,11 @@ impl Prior {
                 let normaliser: f64 = std.iter().map(|std| std.ln() + 0.5 * TAU.ln()).sum();
                 let z = space.difference(states.clone(), row(mean, states)) / row(std, states);
                 (z.square().sum_dim(2) * -0.5 - normaliser).clamp_min(IMPOSSIBLE).squeeze_dim(2)
+            }
+            Self::Each(priors) => {
+                let own = |k: usize| states.clone().slice_dim(0, k..k + 1);
+                let one = |(k, prior): (usize, &Self)| prior.log_density(&own(k), space);
+                Tensor::cat(priors.iter().enumerate().map(one).collect(), 0)
             }
         }
     }
@@ -117,6 +138,20 @@ mod tests {
         let boxed = Prior::Uniform { low: vec![2.0; 2], high: vec![4.0; 2] };
         let found = numbers(&boxed.log_density(&f64s([[[4.0, -3.0], [-3.0, 3.0], [2.0, -1.0]]]), space));
         assert_close(&found, &[-4.0_f64.ln(), -1e30, -1e30], 1e-12);
+    }
+
+    /// A prior for each sequence is each of them alone.
+    #[test]
+    fn each_has_its_own() {
+        let first = Prior::Uniform { low: vec![-1.0, 10.0], high: vec![1.0, 14.0] };
+        let second = Prior::Normal { mean: vec![1.0, -2.0], std: vec![0.5, 3.0] };
+        let both = Prior::Each(vec![first.clone(), second.clone()]);
+        let [found, expected] = [&both, &first].map(|prior| numbers(&prior.sample(&draws()).states));
+        assert_eq!(found[..40_000], expected[..40_000]);
+        assert_eq!(found[40_000..], numbers(&second.sample(&draws()).states)[40_000..]);
+        let states = f64s::<3>([[[0.0, 11.0]], [[1.5, 4.0]]]);
+        let alone = [first, second].map(|prior| numbers(&prior.log_density(&states, Space::LINEAR)));
+        assert_eq!(numbers(&both.log_density(&states, Space::LINEAR)), [alone[0][0], alone[1][1]]);
     }
 
     #[test]

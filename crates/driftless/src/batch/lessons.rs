@@ -49,7 +49,12 @@ impl Batch<Tensor<5>> {
 }
 
 /// Actions and labels, the same for all kinds of observations.
-fn rest<O>(lessons: &[Lesson], observations: O, device: &Device, precision: DType) -> Result<Batch<O>> {
+pub(super) fn rest<O>(
+    lessons: &[Lesson],
+    observations: O,
+    device: &Device,
+    precision: DType,
+) -> Result<Batch<O>> {
     let steps = same(lessons, "steps", |lesson| Some(lesson.len()))?;
     let action = same(lessons, "numbers in an action (one action a step is wanted)", |lesson| {
         (lesson.actions().len() == lesson.len()).then_some(lesson.actions().width())
@@ -76,7 +81,7 @@ fn rest<O>(lessons: &[Lesson], observations: O, device: &Device, precision: DTyp
 }
 
 /// A size that all lessons share.
-fn same(lessons: &[Lesson], what: &str, size: impl Fn(&Lesson) -> Option<usize>) -> Result<usize> {
+pub(super) fn same(lessons: &[Lesson], what: &str, size: impl Fn(&Lesson) -> Option<usize>) -> Result<usize> {
     let first = lessons.first().ok_or_else(|| wrong(0, "is missing: a batch needs one".to_owned()))?;
     let expected = size(first);
     for (number, lesson) in lessons.iter().enumerate() {
@@ -89,7 +94,7 @@ fn same(lessons: &[Lesson], what: &str, size: impl Fn(&Lesson) -> Option<usize>)
     Ok(expected.unwrap_or(0))
 }
 
-fn wrong(number: usize, problem: String) -> Error {
+pub(super) fn wrong(number: usize, problem: String) -> Error {
     Error::File(driftless_world::Error::new(problem).in_record(format!("lesson {number}")))
 }
 

@@ -1,7 +1,7 @@
 //! Normalisation statistics: means and sizes of training data, by which networks see everything.
 
 use super::TrainingSet;
-use crate::batch::PixelScale;
+use crate::batch::{PixelScale, ReadingScale, images_of};
 use crate::error::{Error, Result};
 use driftless_world::labels::Lesson;
 use driftless_world::pose::{Frame, Pose, wrap};
@@ -32,6 +32,9 @@ const MOST_ROUNDING: f64 = 0.01;
 pub struct Normalisation {
     /// For images.
     pub pixels: PixelScale,
+    /// For readings of other sensors.
+    #[serde(default, skip_serializing_if = "ReadingScale::is_empty")]
+    pub readings: ReadingScale,
     /// Mean of known poses; 0 for the heading.
     pub state_mean: [f64; 3],
     /// Standard deviation of known poses.
@@ -76,13 +79,14 @@ impl Normalisation {
             measured.extend(lessons.lessons(handful, 0)?.into_iter().map(Lesson::without_floor));
         }
         let lessons = measured;
-        let images: Vec<&Images> = lessons.iter().filter_map(images).collect();
+        let images: Vec<&Images> = lessons.iter().filter_map(images_of).collect();
         let problem = |what: String| Error::File(driftless_world::Error::new(what));
         let pixels = if images.is_empty() && !lessons.is_empty() {
             PixelScale::none()
         } else {
             PixelScale::measure(images).map_err(|what| problem(format!("training data: {what}")))?
         };
+        let readings = ReadingScale::measure(&lessons);
         let (mut states, mut actions) = ([Moments::default(); 3], [Moments::default(); 3]);
         let mut steps = StepSizes::default();
         for lesson in &lessons {
@@ -99,7 +103,7 @@ impl Normalisation {
                 states.iter_mut().zip(pose).for_each(|(moments, &s)| moments.push(f64::from(s)));
             }
         }
-        let normalisation = Self::of(pixels, &states, &actions, steps.average());
+        let normalisation = Self { readings, ..Self::of(pixels, &states, &actions, steps.average()) };
         normalisation.check_world()?;
         Ok(normalisation)
     }
@@ -109,6 +113,9 @@ impl Normalisation {
         let wrong = |field: &str, what: &str| Err(driftless_world::Error::new(what).in_field(field));
         if let Err(what) = self.pixels.check() {
             return wrong("pixels", &what);
+        }
+        if let Err(what) = self.readings.check() {
+            return wrong("readings", &what);
         }
         let places = [("state_mean", self.state_mean), ("low", self.low), ("high", self.high)];
         if let Some((field, _)) = places.iter().find(|(_, place)| !place.iter().all(|x| x.is_finite())) {
@@ -161,6 +168,7 @@ impl Normalisation {
         let turn = if is_fixed { LEAST_TURN } else { size(step[1]) };
         Self {
             pixels,
+            readings: ReadingScale::default(),
             state_mean: [number(states[0].mean), number(states[1].mean), 0.0],
             state_std: planar(&|k| states[k].std()),
             action_std: planar(&around_zero),

@@ -1,17 +1,19 @@
 //! A filter that learns from losses over whole rollouts, and tracks.
 
 use super::learner::Learner;
+use super::observed::Observed;
 use super::recorder::Recorder;
-use super::tracking::{episodes_at_once, in_batches};
+use super::tracking::{episodes_at_once, in_batches, is_told};
 use super::updates::{Figures, Tally, batches, epoch_seed, fixed_lessons, update_seed};
+use super::windows::Windows;
 use crate::batch::Batch;
 use crate::draws::{DrawSizes, Draws};
 use crate::error::Result;
 use crate::filter::{Filter, Rollout};
 use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
-use crate::model::{Measurement, Model};
+use crate::model::{Model, Observations};
 use crate::objective::WeightedSum;
-use crate::online::{OnlineFilter, Start};
+use crate::online::{OnlineFilter, Start as OnlineStart};
 use crate::parameters::{Named, values, with_values};
 use crate::prior::Prior;
 use burn::tensor::{DType, Device, Tensor};
@@ -19,11 +21,14 @@ use driftless_core::Particles;
 use driftless_world::evaluation::Track;
 use driftless_world::labels::Lesson;
 use driftless_world::random::Random;
-use driftless_world::trajectory::Trajectory;
+use driftless_world::trajectory::{Start, Trajectory};
 
 /// A filter, what it learns from, and in which units: everything but the model.
 pub(super) struct Course<M: Model> {
     pub filter: Filter,
+    /// The filter of robots that are told where they start, if it is another one.
+    pub told: Option<Filter>,
+    /// Where robots start that are told nothing.
     pub prior: Prior,
     pub objective: WeightedSum<M>,
     pub normalisation: Normalisation,
@@ -31,14 +36,30 @@ pub(super) struct Course<M: Model> {
 
 impl<M: Model> Course<M>
 where
-    M::Measurement: Measurement<Observations = Tensor<5>>,
+    Observations<M>: Observed,
 {
-    fn run(&self, model: &M, batch: &Batch<Tensor<5>>, draws: &Draws) -> Rollout<M> {
-        self.filter.run(model, &self.prior, &batch.observations, &batch.actions, draws)
+    /// Filters lessons that are all told where they start, or none.
+    fn run(
+        &self,
+        model: &M,
+        lessons: &[Lesson],
+        batch: &Batch<Observations<M>>,
+        draws: &Draws,
+    ) -> Rollout<M> {
+        let is_told = lessons.iter().any(|lesson| is_told(lesson.start()));
+        let filter = self.told.as_ref().filter(|_| is_told).unwrap_or(&self.filter);
+        let own = |lesson: &Lesson| match lesson.start() {
+            Some(Start::About { pose, spread }) => {
+                Prior::Normal { mean: pose.map(f64::from).to_vec(), std: spread.map(f64::from).to_vec() }
+            }
+            _ => self.prior.clone(),
+        };
+        let told = is_told.then(|| Prior::Each(lessons.iter().map(own).collect()));
+        filter.run(model, told.as_ref().unwrap_or(&self.prior), &batch.observations, &batch.actions, draws)
     }
 
     /// All random numbers of a rollout over the batch.
-    pub(super) fn draws(&self, batch: &Batch<Tensor<5>>, particles: usize, seed: u64) -> Draws {
+    pub(super) fn draws(&self, batch: &Batch<Observations<M>>, particles: usize, seed: u64) -> Draws {
         let [sequences, steps, action] = batch.actions.dims();
         let uniforms = self.filter.resampler.uniforms(particles);
         let sizes =
@@ -55,8 +76,8 @@ where
         seed: u64,
     ) -> Result<(Tensor<1>, Figures)> {
         let device = Device::flex().autodiff();
-        let batch = Batch::of_images(lessons, &self.normalisation.pixels, &device, DType::F32)?;
-        let rollout = self.run(model, &batch, &self.draws(&batch, particles, seed).training());
+        let batch = Observed::batch(lessons, &self.normalisation, &device, DType::F32)?;
+        let rollout = self.run(model, lessons, &batch, &self.draws(&batch, particles, seed).training());
         let parts = self.objective.parts(model, &rollout, &batch);
         let weighted =
             self.objective.0.iter().zip(&parts).map(|((weight, _), (_, part))| part.clone() * *weight);
@@ -87,8 +108,8 @@ where
             {
                 return Ok(recorders.into_iter().zip(beliefs).map(written).collect());
             }
-            let batch = Batch::of_images(lessons, &self.normalisation.pixels, &Device::flex(), DType::F32)?;
-            let rollout = self.run(model, &batch, &self.draws(&batch, particles, seed));
+            let batch = Observed::batch(lessons, &self.normalisation, &Device::flex(), DType::F32)?;
+            let rollout = self.run(model, lessons, &batch, &self.draws(&batch, particles, seed));
             Ok(recorded(&rollout, recorders))
         })
     }
@@ -160,7 +181,7 @@ pub(super) trait Fused<M: Model>: Send {
         model: &M,
         course: &Course<M>,
         particles: usize,
-        start: &Start,
+        start: &OnlineStart,
     ) -> Box<dyn OnlineFilter>;
 }
 
@@ -177,12 +198,19 @@ pub(super) struct FilterMethod<M: Model> {
     make: Make<M>,
     learner: Learner<M>,
     fused: Option<Box<dyn Fused<M>>>,
+    /// What is learned from in place of whole trajectories.
+    windows: Option<Windows>,
 }
 
 impl<M: Model> FilterMethod<M> {
     pub(super) fn new(experiment: &Experiment, course: Course<M>, make: Make<M>) -> Self {
         let learner = Learner::new(make(&Device::flex().autodiff()));
-        Self { experiment: experiment.clone(), course, make, learner, fused: None }
+        Self { experiment: experiment.clone(), course, make, learner, fused: None, windows: None }
+    }
+
+    /// Learns from windows.
+    pub(super) fn windowed(self, windows: Option<Windows>) -> Self {
+        Self { windows, ..self }
     }
 
     /// Trained without tensors where that is possible.
@@ -199,10 +227,13 @@ impl<M: Model> FilterMethod<M> {
 
 impl<M: Model + Send> Method for FilterMethod<M>
 where
-    M::Measurement: Measurement<Observations = Tensor<5>>,
+    Observations<M>: Observed,
 {
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
-        let (lessons, seed) = (fixed_lessons(lessons)?, epoch_seed(self.experiment.seed, epoch));
+        let (mut lessons, seed) = (fixed_lessons(lessons)?, epoch_seed(self.experiment.seed, epoch));
+        if let Some(windows) = &self.windows {
+            lessons = windows.cut(&lessons, seed)?;
+        }
         let mut tally = Tally::default();
         for (update, numbers) in batches(seed, lessons.len(), self.experiment.batch_size).iter().enumerate() {
             let chosen: Vec<Lesson> = numbers.iter().map(|&number| lessons[number].clone()).collect();
@@ -222,7 +253,7 @@ where
         self.course.track(&model, episodes, tracking, self.fused.as_deref())
     }
 
-    fn online_filter(&self, particles: usize, start: &Start) -> Result<Option<Box<dyn OnlineFilter>>> {
+    fn online_filter(&self, particles: usize, start: &OnlineStart) -> Result<Option<Box<dyn OnlineFilter>>> {
         let online =
             |fused: &dyn Fused<M>| fused.online_filter(self.learner.model(), &self.course, particles, start);
         Ok(self.fused.as_deref().map(online))

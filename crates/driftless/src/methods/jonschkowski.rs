@@ -27,20 +27,27 @@
 //!   all steps times the share of labels. A shortest trajectory below 20 steps sets the length of all.
 //! - Encoder dropout is on in all stages that see images.
 //!
+//! In a robot's own log the networks are those of its sensors. A robot that is told where it starts has no proposed
+//! particles, as in the authors' tracking; the proposer is learned all the same, for robots that are told nothing.
+//! Windows are those of [`super::windows`].
 
 mod examples;
 mod losses;
 mod networks;
 mod stages;
 
-use super::filtering::Course;
+use super::filtering::{Course, Make};
 use super::learner::Learner;
+use super::observed::Observed;
+use super::own_log::reading_plan;
 use super::sdpf;
 use super::updates::{Figures, Tally, epoch_seed, fixed_lessons, update_seed};
-use crate::batch::{Batch, LabelMean};
-use crate::error::Result;
+use super::windows::Windows;
+use crate::batch::LabelMean;
+use crate::error::{Error, Result};
 use crate::filter::{Filter, Injection};
 use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use crate::model::Measurement;
 use crate::objective::{KernelDensity, WeightedSum};
 use crate::parameters::{Named, values, with_values};
 use crate::resample::{Resampler, Scheme, Truncate};
@@ -50,8 +57,8 @@ use driftless_world::evaluation::Track;
 use driftless_world::labels::Lesson;
 use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
-use examples::Examples;
-use networks::{Networks, networks};
+use examples::{Examples, WINDOW};
+use networks::{KEEP, Networks, OfImages, OfReadings, in_logs, in_mazes};
 use stages::Stage;
 
 /// Updates in an epoch.
@@ -63,40 +70,60 @@ const BANDWIDTH: f64 = 0.2;
 /// σ of the density of moved particles, in step sizes.
 const MOTION_BANDWIDTH: f64 = 0.01;
 
-/// The method `dpf`.
-pub struct Jonschkowski {
+/// The method `dpf`, with a measurement that fits what robots see.
+pub struct Jonschkowski<L: Measurement<Cues = Tensor<3>>> {
     experiment: Experiment,
     normalisation: Normalisation,
-    course: Course<Networks>,
-    learner: Learner<Networks>,
+    course: Course<Networks<L>>,
+    make: Make<Networks<L>>,
+    learner: Learner<Networks<L>>,
+    /// What is learned from end to end in place of windows that begin anywhere.
+    windows: Option<Windows>,
     /// The stage that the optimiser's memory is of.
     stage: Option<Stage>,
 }
 
-impl Jonschkowski {
-    /// Not trained yet.
+impl Jonschkowski<OfImages> {
+    /// For mazes; not trained yet.
     pub fn new(experiment: &Experiment, normalisation: &Normalisation) -> Result<Self> {
-        let resampler: Box<dyn Resampler> = match &experiment.resampler {
-            Some(settings) if !settings.is_scheme() => settings.differentiable(Space::SE2)?,
-            Some(settings) => Box::new(Truncate(settings.differentiable(Space::SE2)?)),
-            None => Box::new(Truncate(Box::new(Scheme::Systematic))),
-        };
-        let filter = Filter::new(Space::SE2, resampler).injecting(Injection::new(PROPOSE_RATIO));
+        let (seed, own) = (experiment.seed, normalisation.clone());
+        Self::of(experiment, normalisation, Box::new(move |device| in_mazes(seed, &own, device)))
+    }
+}
+
+impl Jonschkowski<OfReadings> {
+    /// For a robot's own log; not trained yet.
+    pub fn of_log(experiment: &Experiment, normalisation: &Normalisation) -> Result<Self> {
+        let plan = reading_plan(experiment, normalisation, KEEP)?;
+        let (seed, frame, own) = (experiment.seed, experiment.frame(), normalisation.clone());
+        let make = move |device: &Device| in_logs(seed, &plan, frame, &own, device);
+        Self::of(experiment, normalisation, Box::new(make))
+    }
+}
+
+impl<L: Measurement<Cues = Tensor<3>>> Jonschkowski<L>
+where
+    L::Observations: Observed,
+{
+    fn of(experiment: &Experiment, normalisation: &Normalisation, make: Make<Networks<L>>) -> Result<Self> {
+        let alone = || Ok::<Filter, Error>(Filter::new(Space::SE2, resampler(experiment)?));
         let objective =
             WeightedSum(vec![(1.0, Box::new(density(BANDWIDTH, experiment, normalisation)) as _)]);
-        // The prior is never drawn from: all first particles are proposed.
         let course = Course {
-            filter,
+            filter: alone()?.injecting(Injection::new(PROPOSE_RATIO)),
+            told: Some(alone()?),
+            // Never drawn from: without a told pose all first particles are proposed.
             prior: sdpf::prior(normalisation),
             objective,
             normalisation: normalisation.clone(),
         };
-        let learner = Learner::new(networks(experiment.seed, normalisation, &Device::flex().autodiff()));
         Ok(Self {
             experiment: experiment.clone(),
             normalisation: normalisation.clone(),
             course,
-            learner,
+            learner: Learner::new(make(&Device::flex().autodiff())),
+            make,
+            windows: Windows::of(experiment, WINDOW),
             stage: None,
         })
     }
@@ -127,7 +154,7 @@ impl Jonschkowski {
     /// The loss of a stage that runs no filter.
     fn loss_of_part(&self, stage: Stage, chosen: &[Lesson], seed: u64) -> Result<Tensor<1>> {
         let device = Device::flex().autodiff();
-        let batch = Batch::of_images(chosen, &self.normalisation.pixels, &device, DType::F32)?;
+        let batch = Observed::batch(chosen, &self.normalisation, &device, DType::F32)?;
         let draws = self.course.draws(&batch, self.experiment.particles, seed).training();
         let (model, density) =
             (self.learner.model(), |bandwidth| density(bandwidth, &self.experiment, &self.normalisation));
@@ -141,20 +168,34 @@ impl Jonschkowski {
     }
 }
 
+/// As an experiment says, or as published; no gradient goes through a scheme.
+fn resampler(experiment: &Experiment) -> Result<Box<dyn Resampler>> {
+    Ok(match &experiment.resampler {
+        Some(settings) if !settings.is_scheme() => settings.differentiable(Space::SE2)?,
+        Some(settings) => Box::new(Truncate(settings.differentiable(Space::SE2)?)),
+        None => Box::new(Truncate(Box::new(Scheme::Systematic))),
+    })
+}
+
 fn density(bandwidth: f64, experiment: &Experiment, normalisation: &Normalisation) -> KernelDensity {
     let over = LabelMean::Share(experiment.label_fraction);
     KernelDensity { scale: normalisation.step_size.to_vec(), bandwidth, over }
 }
 
-impl Method for Jonschkowski {
+impl<L: Measurement<Cues = Tensor<3>>> Method for Jonschkowski<L>
+where
+    L::Observations: Observed,
+{
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
-        let examples = Examples::new(fixed_lessons(lessons)?)?;
+        let seed = epoch_seed(self.experiment.seed, epoch);
+        let lessons = fixed_lessons(lessons)?;
+        let windows = self.windows.as_ref().map(|windows| windows.cut(&lessons, seed)).transpose()?;
+        let examples = Examples::new(lessons)?.with_windows(windows.unwrap_or_default());
         let stage = Stage::of(epoch, self.experiment.epochs, examples.has_pairs());
         if self.stage != Some(stage) {
             self.learner.forget();
             self.stage = Some(stage);
         }
-        let seed = epoch_seed(self.experiment.seed, epoch);
         let mut tally = Tally::default();
         for update in 0..UPDATES {
             let (loss, figures) = self.loss(stage, &examples, update_seed(seed, update))?;
@@ -164,7 +205,7 @@ impl Method for Jonschkowski {
     }
 
     fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>> {
-        let fresh = networks(self.experiment.seed, &self.normalisation, &Device::flex());
+        let fresh = (self.make)(&Device::flex());
         self.course.track(&with_values(fresh, &values(self.learner.model())), episodes, tracking, None)
     }
 

@@ -1,14 +1,19 @@
 //! The recurrent network that the papers compare with, trained from the same batches.
 
+use super::filtering::Make;
 use super::learner::Learner;
+use super::observed::Observed;
+use super::own_log::reading_plan;
 use super::tracking::{in_batches, poses};
 use super::updates::{Figures, Tally, batches, epoch_seed, fixed_lessons, update_seed};
+use super::windows::Windows;
 use crate::baseline::{BaselineNormalisation, BaselinePlan, KernelWorkspace, RecurrentBaseline};
 use crate::batch::{Batch, LabelMean};
 use crate::dropout::Phase;
 use crate::error::Result;
 use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
-use crate::nets::{ConvPlan, ImageEncoder};
+use crate::model::Encoder;
+use crate::nets::{ConvPlan, ImageEncoder, ReadingEncoder, WithStart};
 use crate::optimise::Report;
 use crate::parameters::{Init, Named, values, with_values};
 use crate::space::Space;
@@ -21,35 +26,113 @@ use driftless_world::trajectory::Trajectory;
 /// Episodes tracked at once.
 const AT_ONCE: usize = 32;
 
-/// Two layers of 512 LSTM units over image features and odometry, trained by the squared error in step
-/// sizes at labelled steps, divided by the share of labels; Adam, 3e-4, nothing clipped. The first pose
-/// is not told. It has no belief: tracks have estimates only.
-pub struct LstmMethod {
-    experiment: Experiment,
-    normalisation: Normalisation,
-    learner: Learner<RecurrentBaseline<ImageEncoder>>,
-    workspace: KernelWorkspace,
+/// Steps of a window of a log; a robot is followed for longer than a filter's windows are.
+const WINDOW: usize = 50;
+/// The share of features that dropout keeps.
+const KEEP: f64 = 0.3;
+
+/// An encoder whose recurrent network the kernels can compute, perhaps.
+pub trait Recurrent: Encoder {
+    /// The loss and its gradients without tensors.
+    fn loss_by_kernels(
+        _: &RecurrentBaseline<Self>,
+        _: &Batch<Self::Input>,
+        _: (LabelMean, Phase),
+        _: &mut KernelWorkspace,
+    ) -> Option<(f64, Vec<Named>)> {
+        None
+    }
+
+    /// Estimates without tensors.
+    fn estimates_by_kernels(
+        _: &RecurrentBaseline<Self>,
+        _: &Batch<Self::Input>,
+        _: &mut KernelWorkspace,
+    ) -> Option<Tensor<3>> {
+        None
+    }
 }
 
-impl LstmMethod {
-    /// Not trained yet.
+impl Recurrent for ImageEncoder {
+    fn loss_by_kernels(
+        model: &RecurrentBaseline<Self>,
+        batch: &Batch<Tensor<5>>,
+        (over, phase): (LabelMean, Phase),
+        workspace: &mut KernelWorkspace,
+    ) -> Option<(f64, Vec<Named>)> {
+        model.loss_by_kernels(batch, over, phase, workspace)
+    }
+
+    fn estimates_by_kernels(
+        model: &RecurrentBaseline<Self>,
+        batch: &Batch<Tensor<5>>,
+        workspace: &mut KernelWorkspace,
+    ) -> Option<Tensor<3>> {
+        model.estimates_by_kernels(&batch.observations, &batch.actions, Phase::Evaluation, workspace)
+    }
+}
+
+impl Recurrent for WithStart {}
+
+/// Two layers of 512 LSTM units over features of what is seen and odometry, trained by the squared error in step
+/// sizes at labelled steps, divided by the share of labels; Adam, 3e-4, nothing clipped. In mazes the first pose
+/// is not told; in a robot's own log it is, if the robot is. It has no belief: tracks have estimates only.
+pub struct LstmMethod<O: Recurrent> {
+    experiment: Experiment,
+    normalisation: Normalisation,
+    make: Make<RecurrentBaseline<O>>,
+    learner: Learner<RecurrentBaseline<O>>,
+    workspace: KernelWorkspace,
+    windows: Option<Windows>,
+}
+
+impl LstmMethod<ImageEncoder> {
+    /// For mazes; not trained yet.
     pub fn new(experiment: &Experiment, normalisation: &Normalisation) -> Self {
-        let network = network(experiment.seed, normalisation, &Device::flex().autodiff());
-        let learner = Learner::new(network);
+        let (seed, own) = (experiment.seed, normalisation.clone());
+        let make = move |device: &Device| {
+            let mut init = first(seed, device);
+            let encoder = ImageEncoder::new(ConvPlan::released(own.pixels.shape()), &mut init);
+            network(encoder, BaselinePlan::RELEASED, &own, &mut init)
+        };
+        Self::of(experiment, normalisation, Box::new(make))
+    }
+}
+
+impl LstmMethod<WithStart> {
+    /// For a robot's own log; not trained yet.
+    pub fn of_log(experiment: &Experiment, normalisation: &Normalisation) -> Result<Self> {
+        let plan = reading_plan(experiment, normalisation, KEEP)?;
+        let (seed, own) = (experiment.seed, normalisation.clone());
+        let make = move |device: &Device| {
+            let mut init = first(seed, device);
+            let encoder = WithStart { seen: ReadingEncoder::new(plan.clone(), &mut init) };
+            let sizes = BaselinePlan { encoding: WithStart::FEATURES, ..BaselinePlan::RELEASED };
+            network(encoder, sizes, &own, &mut init)
+        };
+        Ok(Self::of(experiment, normalisation, Box::new(make)))
+    }
+}
+
+impl<O: Recurrent> LstmMethod<O> {
+    fn of(experiment: &Experiment, normalisation: &Normalisation, make: Make<RecurrentBaseline<O>>) -> Self {
         Self {
             experiment: experiment.clone(),
             normalisation: normalisation.clone(),
-            learner,
+            learner: Learner::new(make(&Device::flex().autodiff())),
+            make,
             workspace: KernelWorkspace::default(),
+            windows: Windows::of(experiment, WINDOW),
         }
     }
 
     /// One update: on the kernels if the experiment wants them and they can, by tensors else.
-    fn update(&mut self, batch: &Batch<Tensor<5>>, seed: u64) -> (f64, Report) {
+    fn update(&mut self, batch: &Batch<O::Input>, seed: u64) -> (f64, Report) {
         let (phase, share) = (Phase::Training { seed }, LabelMean::Share(self.experiment.label_fraction));
         let model = self.learner.model();
         if self.experiment.kernels
-            && let Some((loss, gradients)) = model.loss_by_kernels(batch, share, phase, &mut self.workspace)
+            && let Some((loss, gradients)) =
+                O::loss_by_kernels(model, batch, (share, phase), &mut self.workspace)
         {
             return (loss, self.learner.step_by(loss, gradients));
         }
@@ -58,9 +141,16 @@ impl LstmMethod {
     }
 }
 
-fn network(seed: u64, normalisation: &Normalisation, device: &Device) -> RecurrentBaseline<ImageEncoder> {
-    let mut init = Init::new(Random::stream(seed, 0).bits(), device, DType::F32);
-    let encoder = ImageEncoder::new(ConvPlan::released(normalisation.pixels.shape()), &mut init);
+fn first(seed: u64, device: &Device) -> Init {
+    Init::new(Random::stream(seed, 0).bits(), device, DType::F32)
+}
+
+fn network<O: Encoder>(
+    encoder: O,
+    plan: BaselinePlan,
+    normalisation: &Normalisation,
+    init: &mut Init,
+) -> RecurrentBaseline<O> {
     let units = BaselineNormalisation {
         space: Space::SE2,
         action_std: normalisation.action_std.to_vec(),
@@ -68,17 +158,23 @@ fn network(seed: u64, normalisation: &Normalisation, device: &Device) -> Recurre
         state_std: normalisation.state_std.to_vec(),
         step: normalisation.step_size.to_vec(),
     };
-    RecurrentBaseline::new(encoder, BaselinePlan::RELEASED, units, &mut init)
+    RecurrentBaseline::new(encoder, plan, units, init)
 }
 
-impl Method for LstmMethod {
+impl<O: Recurrent + Send> Method for LstmMethod<O>
+where
+    O::Input: Observed,
+{
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
-        let (lessons, seed) = (fixed_lessons(lessons)?, epoch_seed(self.experiment.seed, epoch));
+        let (mut lessons, seed) = (fixed_lessons(lessons)?, epoch_seed(self.experiment.seed, epoch));
+        if let Some(windows) = &self.windows {
+            lessons = windows.cut(&lessons, seed)?;
+        }
         let device = Device::flex().autodiff();
         let mut tally = Tally::default();
         for (update, numbers) in batches(seed, lessons.len(), self.experiment.batch_size).iter().enumerate() {
             let chosen: Vec<Lesson> = numbers.iter().map(|&number| lessons[number].clone()).collect();
-            let batch = Batch::of_images(&chosen, &self.normalisation.pixels, &device, DType::F32)?;
+            let batch = Observed::batch(&chosen, &self.normalisation, &device, DType::F32)?;
             let (loss, report) = self.update(&batch, update_seed(seed, update));
             let figures = Figures { losses: vec![("loss", loss)], effective_sample_size: None };
             tally.add(&figures, &report);
@@ -88,14 +184,13 @@ impl Method for LstmMethod {
 
     fn track(&self, episodes: &[Trajectory], _: Tracking) -> Result<Vec<Track>> {
         let device = Device::flex();
-        let fresh = network(self.experiment.seed, &self.normalisation, &device);
-        let network = with_values(fresh, &values(self.learner.model()));
+        let network = with_values((self.make)(&device), &values(self.learner.model()));
         let mut workspace = KernelWorkspace::default();
         in_batches(episodes, AT_ONCE, |_, lessons, truths| {
-            let batch = Batch::of_images(lessons, &self.normalisation.pixels, &device, DType::F32)?;
+            let batch = O::Input::batch(lessons, &self.normalisation, &device, DType::F32)?;
             let (seen, actions, phase) = (&batch.observations, &batch.actions, Phase::Evaluation);
             let kernels = self.experiment.kernels;
-            let said = kernels.then(|| network.estimates_by_kernels(seen, actions, phase, &mut workspace));
+            let said = kernels.then(|| O::estimates_by_kernels(&network, &batch, &mut workspace));
             let said = said.flatten().unwrap_or_else(|| network.estimates(seen, actions, phase));
             let said = Space::SE2.wrap(said).try_to_vec_as::<f64>().expect("estimates are numbers");
             let estimates = poses(&said);

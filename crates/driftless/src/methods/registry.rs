@@ -53,18 +53,22 @@ pub const METHODS: &[Registered] = &[
         (Robot, |e, s| Ok(Box::new(RobotEm::new(e, s, Supervision::LabelsAlone)?)))] },
     Registered { id: "sdpf", label: "SDPF (paper)", learns: FromAllSteps, builds: &[
         (Maze, |e, s| sdpf::build(Variant::Paper, e, s)),
-        (House, |e, s| Ok(Box::new(PfnetFilter::new(e, s, Training::Sdpf)?)))] },
+        (House, |e, s| Ok(Box::new(PfnetFilter::new(e, s, Training::Sdpf)?))),
+        (Robot, |e, s| sdpf::robot::build(Variant::Paper, e, s))] },
     Registered { id: "sdpf-released", label: "SDPF (authors' code)", learns: FromAllSteps, builds: &[
         (Maze, |e, s| sdpf::build(Variant::Released, e, s))] },
     Registered { id: "sdpf-supervised", label: "SDPF without Q (authors' \"DPF\")", learns: FromLabels, builds: &[
-        (Maze, |e, s| sdpf::build(Variant::Supervised, e, s))] },
+        (Maze, |e, s| sdpf::build(Variant::Supervised, e, s)),
+        (Robot, |e, s| sdpf::robot::build(Variant::Supervised, e, s))] },
     Registered { id: "dpf", label: "DPF (Jonschkowski 2018)", learns: FromLabels, builds: &[
-        (Maze, |e, s| Ok(Box::new(Jonschkowski::new(e, s)?)))] },
+        (Maze, |e, s| Ok(Box::new(Jonschkowski::new(e, s)?))),
+        (Robot, |e, s| Ok(Box::new(Jonschkowski::of_log(e, s)?)))] },
     Registered { id: "pfnet", label: "PF-net (Karkus 2018), as published", learns: FromLabels, builds: &[
         (House, |e, s| Ok(Box::new(PfnetFilter::new(e, s, Training::Pfnet)?)))] },
     Registered { id: "lstm", label: "LSTM", learns: FromLabels, builds: &[
         (Maze, |e, s| Ok(Box::new(LstmMethod::new(e, s)))),
-        (House, |e, s| Ok(Box::new(HouseLstm::new(e, s))))] },
+        (House, |e, s| Ok(Box::new(HouseLstm::new(e, s)))),
+        (Robot, |e, s| Ok(Box::new(LstmMethod::of_log(e, s)?)))] },
     Registered { id: "odometry", label: "odometry alone", learns: Nothing, builds: &[
         (House, |e, s| Ok(Box::new(UnlearnedMethod::new(Unlearned::Odometry, e, s)))),
         (Robot, |e, _| Ok(Box::new(RobotOdometry { frame: e.frame() })))] },

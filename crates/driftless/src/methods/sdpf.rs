@@ -21,6 +21,7 @@ use burn::tensor::{DType, Device};
 use driftless_world::random::Random;
 
 mod fused;
+pub(super) mod robot;
 mod short;
 
 type Match = FeatureMatch<ImageEncoder, PoseEncoder>;
@@ -158,7 +159,8 @@ impl Choices {
         resampler: Box<dyn Resampler>,
     ) -> Course<M> {
         let filter = Filter::new(Space::SE2, resampler);
-        Course { filter, prior: prior(normalisation), objective, normalisation: normalisation.clone() }
+        let (prior, normalisation) = (prior(normalisation), normalisation.clone());
+        Course { filter, told: None, prior, objective, normalisation }
     }
 
     fn plan(&self, normalisation: &Normalisation) -> ConvPlan {
@@ -197,7 +199,8 @@ fn given(choices: Choices, normalisation: &Normalisation, init: &mut Init) -> Gi
     StateSpace { transition, measurement: choices.measurement(normalisation, init) }
 }
 
-fn learned(choices: Choices, normalisation: &Normalisation, init: &mut Init) -> Learned {
+/// The action transformer, with the widths of DPF's learned odometry.
+fn transformer(normalisation: &Normalisation, init: &mut Init) -> ActionTransformer {
     let config = ActionTransformerConfig {
         hidden: vec![128; 3],
         space: Space::SE2,
@@ -206,9 +209,13 @@ fn learned(choices: Choices, normalisation: &Normalisation, init: &mut Init) -> 
         action_std: normalisation.action_std.to_vec(),
         step_size: normalisation.step_size.to_vec(),
     };
+    ActionTransformer::new(config, init)
+}
+
+fn learned(choices: Choices, normalisation: &Normalisation, init: &mut Init) -> Learned {
     let measurement = choices.measurement(normalisation, init);
-    let transition =
-        GaussianMotion::new(ActionTransformer::new(config, init), PROCESS_NOISE.to_vec(), Space::SE2);
+    let motion = transformer(normalisation, init);
+    let transition = GaussianMotion::new(motion, PROCESS_NOISE.to_vec(), Space::SE2);
     StateSpace { transition, measurement }
 }
 

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use driftless_world::evaluation::Track;
 use driftless_world::labels::{LabelBudget, Lesson};
 use driftless_world::pose::Pose;
-use driftless_world::trajectory::Trajectory;
+use driftless_world::trajectory::{Start, Trajectory};
 
 /// Episodes in a batch, at most.
 const MOST_EPISODES: usize = 32;
@@ -16,8 +16,13 @@ pub(super) fn episodes_at_once(particles: usize) -> usize {
     (MOST_PARTICLES / particles.max(1)).clamp(1, MOST_EPISODES)
 }
 
-/// Tracks episodes in batches of at most `most` neighbours of equal length. `track` is given the number
-/// of the first, the lessons without any pose, and the truths.
+/// Whether a robot is told about where it starts.
+pub(super) fn is_told(start: Option<Start>) -> bool {
+    matches!(start, Some(Start::About { .. }))
+}
+
+/// Tracks episodes in batches of at most `most` neighbours of equal length that are all told where they start, or none.
+/// `track` is given the number of the first, the lessons without any pose, and the truths.
 pub(super) fn in_batches(
     episodes: &[Trajectory],
     most: usize,
@@ -26,9 +31,10 @@ pub(super) fn in_batches(
     let mut tracks = Vec::with_capacity(episodes.len());
     let mut first = 0;
     while first < episodes.len() {
-        let steps = episodes[first].len();
+        let kind = |episode: &Trajectory| (episode.len(), is_told(episode.start));
         let rest = episodes[first..].iter().take(most);
-        let batch = &episodes[first..first + rest.take_while(|episode| episode.len() == steps).count()];
+        let alike = rest.take_while(|episode| kind(episode) == kind(&episodes[first])).count();
+        let batch = &episodes[first..first + alike];
         let both = batch.iter().enumerate().map(|(k, episode)| told(first + k, episode));
         let (lessons, truths): (Vec<Lesson>, Vec<Vec<Pose>>) =
             both.collect::<Result<Vec<_>>>()?.into_iter().unzip();

@@ -4,11 +4,13 @@ mod gaussian;
 mod odometry;
 mod sampler;
 mod transformer;
+mod wander;
 
 pub use gaussian::GaussianMotion;
 pub use odometry::{GivenOdometry, Shift};
 pub use sampler::{ActionSampler, ActionSamplerConfig};
 pub use transformer::{ActionTransformer, ActionTransformerConfig};
+pub use wander::Wander;
 
 use super::Learnable;
 use burn::tensor::Tensor;

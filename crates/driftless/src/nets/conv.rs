@@ -7,13 +7,13 @@ use burn::tensor::module::{conv_transpose2d, conv2d};
 use burn::tensor::ops::{ConvOptions, ConvTransposeOptions};
 
 /// Height and width of all kernels.
-const KERNEL: usize = 3;
+pub(super) const KERNEL: usize = 3;
 /// Pixels between the places of a kernel.
-const STRIDE: usize = 2;
+pub(super) const STRIDE: usize = 2;
 
 /// What TensorFlow's "SAME" puts before and after `size` pixels: for kernels of 3 and strides of 2
 /// (0, 1) if the size is even and (1, 1) if it is odd.
-fn same_padding(size: usize) -> (usize, usize) {
+pub(super) fn same_padding(size: usize) -> (usize, usize) {
     let total = (halved(size) - 1) * STRIDE + KERNEL - size;
     (total / 2, total - total / 2)
 }

@@ -4,8 +4,8 @@ use super::Objective;
 use crate::batch::Batch;
 use crate::belief::{IMPOSSIBLE, impossible, log_sum_exp};
 use crate::filter::Rollout;
-use crate::filter::moving::action_at;
-use crate::model::{Measurement, Model, Observations, Transition};
+use crate::filter::moving::log_density;
+use crate::model::{Measurement, Model, Observations};
 use crate::prior::Prior;
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
@@ -115,9 +115,8 @@ impl PseudoLikelihood {
     /// What step t adds to log η, [B, N].
     fn term<M: Model>(&self, model: &M, rollout: &Rollout<M>, actions: &Tensor<3>, t: usize) -> Tensor<2> {
         let moved = || {
-            let action = action_at(actions, t);
             let (parents, states) = (rollout.infos[t].parents.clone(), rollout.beliefs[t].states.clone());
-            model.transition().log_density(self.held(parents), self.held(states), action)
+            log_density(model, self.held(parents), self.held(states), actions, t)
         };
         let likelihood = self.log_likelihood(model, rollout, t);
         let started = match &self.start {
@@ -192,7 +191,7 @@ impl PseudoLikelihood {
 fn flat_density(prior: &Prior) -> Option<f64> {
     match prior {
         Prior::Uniform { low, high } => Some(-low.iter().zip(high).map(|(l, h)| (h - l).ln()).sum::<f64>()),
-        Prior::Normal { .. } => None,
+        Prior::Normal { .. } | Prior::Each(_) => None,
     }
 }
 

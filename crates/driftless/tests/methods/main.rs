@@ -10,5 +10,6 @@ mod online;
 mod pfnet_checkpoint;
 mod published;
 mod published_methods;
+mod published_on_logs;
 mod released_code;
 mod robot;

@@ -1,13 +1,14 @@
 //! What the stages learn from: labelled steps, pairs of them, and windows of trajectories.
 
 use crate::error::{Error, Result};
-use driftless_world::labels::{LabelBudget, Lesson};
+use crate::methods::windows::piece;
+use driftless_world::labels::Lesson;
 use driftless_world::random::Random;
-use driftless_world::trajectory::{Images, Labels, Observations, Pixels, Rows, Trajectory};
+use driftless_world::trajectory::{Images, Observations, Pixels};
 use std::ops::Range;
 
 /// Steps of a window, at most: the authors' sequence length.
-const WINDOW: usize = 20;
+pub(super) const WINDOW: usize = 20;
 
 /// Lessons, and where their labels are. What is not finite is no label.
 pub(super) struct Examples {
@@ -18,6 +19,8 @@ pub(super) struct Examples {
     pairs: Vec<(usize, usize)>,
     /// Steps of a window: 20, or as many as the shortest trajectory has.
     window: usize,
+    /// Windows that were cut already, if there are.
+    ready: Vec<Lesson>,
 }
 
 impl Examples {
@@ -36,7 +39,12 @@ impl Examples {
             return Err(Error::setting("label_fraction", problem));
         }
         let window = lessons.iter().map(Lesson::len).min().unwrap_or(1).min(WINDOW);
-        Ok(Self { lessons, singles, pairs, window })
+        Ok(Self { lessons, singles, pairs, window, ready: Vec::new() })
+    }
+
+    /// With windows to choose from in place of those that begin anywhere.
+    pub(super) fn with_windows(self, ready: Vec<Lesson>) -> Self {
+        Self { ready, ..self }
     }
 
     /// Whether any two neighbours are known.
@@ -59,6 +67,9 @@ impl Examples {
     /// `count` windows, trajectories and first steps drawn uniformly and with repetition as the authors do.
     pub(super) fn windows(&self, count: usize, random: &mut Random) -> Result<Vec<Lesson>> {
         let mut one = || {
+            if !self.ready.is_empty() {
+                return Ok(self.ready[random.below(self.ready.len())].clone());
+            }
             let lesson = &self.lessons[random.below(self.lessons.len())];
             let start = random.below(lesson.len() - self.window + 1);
             cut(lesson, start..start + self.window)
@@ -82,7 +93,10 @@ fn is_seen(lesson: &Lesson, t: usize) -> bool {
             let stride = images.stride();
             (t * stride..(t + 1) * stride).all(|k| images.pixels.get(k).is_finite())
         }
-        Observations::Vectors(rows) => rows.row(t).iter().all(|x| x.is_finite()),
+        // Sensors of a log are silent in part, or have a camera beside them.
+        Observations::Vectors(rows) => {
+            rows.row(t).iter().any(|x| x.is_finite()) || lesson.camera().is_some_and(|camera| camera.known[t])
+        }
     }
 }
 
@@ -101,31 +115,15 @@ fn different(places: &[(usize, usize)], count: usize, random: &mut Random) -> Ve
 
 /// A part of a lesson, with its labels.
 fn cut(lesson: &Lesson, steps: Range<usize>) -> Result<Lesson> {
-    let rows = |rows: &Rows| {
-        let width = rows.width();
-        Rows::new(width, rows.values()[steps.start * width..steps.end * width].to_vec())
-    };
-    let observations = match lesson.observations() {
-        Observations::Images(images) => {
-            let range = steps.start * images.stride()..steps.end * images.stride();
-            let pixels = match &images.pixels {
-                Pixels::Bytes(values) => Pixels::Bytes(values[range].to_vec()),
-                Pixels::Floats(values) => Pixels::Floats(values[range].to_vec()),
-            };
-            Observations::Images(Images { pixels, ..*images })
-        }
-        Observations::Vectors(vectors) => Observations::Vectors(rows(vectors)?),
-    };
-    let mut labels = Labels::new(lesson.labels().width());
-    steps.clone().for_each(|t| labels.push(lesson.labels().get(t)));
-    let known = labels.iter().map(|label| label.is_some()).collect();
-    let part = Trajectory::new(observations, rows(lesson.actions())?, labels)?;
-    Ok(LabelBudget::new(1.0, 0)?.plan([known]).lesson(0, part)?)
+    let length = steps.len();
+    piece(lesson, steps, length, None)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use driftless_world::labels::LabelBudget;
+    use driftless_world::trajectory::{Labels, Rows, Trajectory};
 
     /// Trajectories of these lengths whose numbers tell number and step, labelled where asked for.
     fn lessons(lengths: &[usize], known: impl Fn(usize, usize) -> bool) -> Vec<Lesson> {

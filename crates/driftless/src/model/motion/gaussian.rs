@@ -1,6 +1,6 @@
 //! Gaussian noise around a displacement.
 
-use super::{FARTHEST, MOST_SIGMAS, Motion};
+use super::{FARTHEST, MOST_SIGMAS, Motion, Wander};
 use crate::model::Transition;
 use crate::prior::row;
 use crate::space::Space;
@@ -20,6 +20,8 @@ pub struct GaussianMotion<F: Motion> {
     std: Vec<f64>,
     #[module(skip)]
     space: Space,
+    #[module(skip)]
+    wander: Option<Wander>,
 }
 
 impl<F: Motion> GaussianMotion<F> {
@@ -29,7 +31,12 @@ impl<F: Motion> GaussianMotion<F> {
     /// If a standard deviation is not positive: the density would not exist.
     pub fn new(motion: F, std: Vec<f64>, space: Space) -> Self {
         assert!(std.iter().all(|&std| std > 0.0), "standard deviations must be positive: {std:?}");
-        Self { motion, std, space }
+        Self { motion, std, space, wander: None }
+    }
+
+    /// With a law of its own for steps whose action is missing.
+    pub fn wandering(self, wander: Wander) -> Self {
+        Self { wander: Some(wander), ..self }
     }
 }
 
@@ -42,12 +49,20 @@ impl<F: Motion> Transition for GaussianMotion<F> {
 
     fn log_density(&self, parents: Tensor<3>, states: Tensor<3>, action: Tensor<2>) -> Tensor<2> {
         let displacement = self.motion.displacement(parents.clone(), action.unsqueeze_dim::<3>(1));
-        let residual = self.space.difference(states, parents.clone() + displacement);
-        let z = residual.clamp(-FARTHEST, FARTHEST) / row(&self.std, &parents);
-        let normaliser: f64 = self.std.iter().map(|std| std.ln() + 0.5 * TAU.ln()).sum();
-        let z = z.clamp(-MOST_SIGMAS, MOST_SIGMAS); // [B, N, S]
-        (z.square().sum_dim(2) * -0.5 - normaliser).squeeze_dim(2)
+        log_normal(&self.space.difference(states, parents + displacement), &self.std)
     }
+
+    fn wander(&self) -> Option<&Wander> {
+        self.wander.as_ref()
+    }
+}
+
+/// log N(residual; 0, σ²) of independent coordinates, [B, N, S] → [B, N].
+pub(super) fn log_normal(residual: &Tensor<3>, std: &[f64]) -> Tensor<2> {
+    let z = residual.clone().clamp(-FARTHEST, FARTHEST) / row(std, residual);
+    let normaliser: f64 = std.iter().map(|std| std.ln() + 0.5 * TAU.ln()).sum();
+    let z = z.clamp(-MOST_SIGMAS, MOST_SIGMAS); // [B, N, S]
+    (z.square().sum_dim(2) * -0.5 - normaliser).squeeze_dim(2)
 }
 
 #[cfg(test)]
@@ -68,10 +83,14 @@ mod tests {
         let poses = [Pose::new(1.0, 2.0, 0.3), Pose::new(-5.0, 4.0, 3.0), Pose::new(0.0, 0.0, -3.1)];
         let action = [3.0, -2.0, 0.4];
         let states = poses.map(|pose| [pose.x, pose.y, pose.heading]);
-        let moved = odometry().sample(f64s([states]), f64s([action]), f64s([[[0.0; 3]; 3]]));
-        let expected = poses.map(|pose| pose.moved(action, Frame::Reflected));
-        let expected: Vec<f64> = expected.iter().flat_map(|pose| [pose.x, pose.y, pose.heading]).collect();
-        assert_close(&numbers(&moved), &expected, 1e-12);
+        for frame in [Frame::Reflected, Frame::Robot, Frame::World] {
+            let odometry = GaussianMotion::new(GivenOdometry::new(frame), STD.to_vec(), Space::SE2);
+            let moved = odometry.sample(f64s([states]), f64s([action]), f64s([[[0.0; 3]; 3]]));
+            let expected = poses.map(|pose| pose.moved(action, frame));
+            let expected: Vec<f64> =
+                expected.iter().flat_map(|pose| [pose.x, pose.y, pose.heading]).collect();
+            assert_close(&numbers(&moved), &expected, 1e-12);
+        }
     }
 
     /// log g against the formula, one coordinate at a time, for a heading that wraps.

@@ -1,6 +1,6 @@
 //! DPF's motion: a learned network makes noise of an action, and the noisy action moves the state.
 
-use super::{FARTHEST, MOST_SIGMAS, Motion, per_particle};
+use super::{FARTHEST, MOST_SIGMAS, Motion, Wander, per_particle};
 use crate::model::Transition;
 use crate::nets::{Activation, Mlp};
 use crate::parameters::Init;
@@ -41,6 +41,10 @@ pub struct ActionSampler<F: Motion> {
     generator: Mlp,
     #[module(skip)]
     config: ActionSamplerConfig,
+    #[module(skip)]
+    wander: Option<Wander>,
+    #[module(skip)]
+    units: Option<Vec<f64>>,
 }
 
 impl<F: Motion> ActionSampler<F> {
@@ -52,14 +56,29 @@ impl<F: Motion> ActionSampler<F> {
         let size = config.action_std.len();
         assert!(config.action_std.iter().chain(&config.floor).all(|&std| std > 0.0), "{config:?}");
         let widths: Vec<usize> = config.hidden.iter().copied().chain([size]).collect();
-        Self { motion, generator: Mlp::new(2 * size, &widths, Activation::Linear, init), config }
+        let generator = Mlp::new(2 * size, &widths, Activation::Linear, init);
+        Self { motion, generator, config, wander: None, units: None }
+    }
+
+    /// With a law of its own for steps whose action is missing.
+    pub fn wandering(self, wander: Wander) -> Self {
+        Self { wander: Some(wander), ..self }
+    }
+
+    /// With noise in these units, A numbers. Without them a unit of an action is one of the noise, as in the authors' code,
+    /// whose mazes have steps of many units; first noise would be larger than steps of centimetres.
+    pub fn in_units(self, units: Vec<f64>) -> Self {
+        Self { units: Some(units), ..self }
     }
 
     /// a + δ for the given z [B, K, A] and action [B, A], δ with mean zero over K.
     fn noisy(&self, action: Tensor<2>, z: Tensor<3>) -> Tensor<3> {
         let actions = per_particle(action.unsqueeze_dim::<3>(1), &z); // [B, K, A]
         let scaled = actions.clone() / row(&self.config.action_std, &z);
-        let noise = self.generator.forward(Tensor::cat(vec![scaled, z], 2)); // [B, K, A]
+        let mut noise = self.generator.forward(Tensor::cat(vec![scaled, z], 2)); // [B, K, A]
+        if let Some(units) = &self.units {
+            noise = noise.clone() * row(units, &noise);
+        }
         actions + noise.clone() - noise.mean_dim(1)
     }
 
@@ -98,6 +117,10 @@ impl<F: Motion> Transition for ActionSampler<F> {
         let deviations = points.into_iter().map(|point| point - mean.clone()).collect();
         let residual = self.config.space.difference(states, parents + mean);
         gaussian(&residual.clamp(-FARTHEST, FARTHEST), &Tensor::stack::<4>(deviations, 2), &self.config.floor)
+    }
+
+    fn wander(&self) -> Option<&Wander> {
+        self.wander.as_ref()
     }
 }
 
