@@ -13,6 +13,7 @@ use crate::online::{OnlineFilter, Start as OnlineStart};
 use crate::parameters::Named;
 use driftless_world::evaluation::{Surroundings, Track};
 use driftless_world::trajectory::Trajectory;
+use std::sync::OnceLock;
 
 /// The method `mcl`.
 pub struct Mcl {
@@ -38,6 +39,7 @@ impl Method for Mcl {
             return Err(Error::setting("label_fraction", "left no pose known, and no map is given"));
         }
         self.filter.models = self.filter.fitted(&walks, |_| true);
+        self.filter.shared = OnceLock::new();
         Ok(EpochReport { updates: 1, ..EpochReport::default() })
     }
 
