@@ -110,11 +110,12 @@ fn nearest((sine, cosine): (f64, f64), surfaces: &[([f64; 2], [f64; 2])]) -> f32
 mod tests {
     use super::*;
 
-    /// The distance to the walls of a room around the origin, from a place in it.
+    /// The distance to the walls of a room from a place in it; it looks different in all directions.
     fn room(x: f64, y: f64, angle: f64) -> f64 {
         let (sine, cosine) = angle.sin_cos();
-        let wall = |at: f64, step: f64, half: f64| (half * step.signum() - at) / step;
-        wall(x, cosine, 4.0).min(wall(y, sine, 3.0))
+        let wall =
+            |at: f64, step: f64, low: f64, high: f64| (if step > 0.0 { high } else { low } - at) / step;
+        wall(x, cosine, -4.0, 2.5).min(wall(y, sine, -3.0, 1.7))
     }
 
     fn scan(mount: &Rigid, beams: usize) -> LaserScan {
