@@ -79,6 +79,8 @@ pub struct RobotEm {
     effective_sample_size: f64,
     /// Whether a map or beacons are given, so that robots can be found without any label.
     has_given_map: bool,
+    /// Whether there is no scan, whose beams err together: then readings need no tempering where none is learned.
+    beacons_alone: bool,
     /// amcl's alphas, if odometry is neither calibrated nor its noise learned.
     textbook: Option<[f32; 4]>,
     filter: Filter,
@@ -124,6 +126,7 @@ impl RobotEm {
             paths: Vec::new(),
             effective_sample_size: 0.0,
             has_given_map: experiment.has_given_map(),
+            beacons_alone: experiment.sensor.iter().all(|sensor| !sensor.beacons.is_empty()),
             textbook: None,
             filter: ResamplerSettings::apply(experiment.resampler.as_ref(), Filter::bootstrap(1))?,
             walks: None,
@@ -136,6 +139,9 @@ impl RobotEm {
     fn learn_motion(&mut self, walks: &[Walk]) -> Result<()> {
         if !walks.iter().any(Walk::has_label) {
             if self.has_given_map {
+                if self.beacons_alone {
+                    self.tuning.tempering = 1.0;
+                }
                 return Ok(());
             }
             return Err(Error::setting(
