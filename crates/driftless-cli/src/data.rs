@@ -16,9 +16,9 @@ use std::path::Path;
 /// An opened data file.
 pub enum Data {
     /// DPF's layout.
-    Dpf(DpfFile),
+    Dpf(Box<DpfFile>),
     /// The plain layout.
-    Log(LogFile),
+    Log(Box<LogFile>),
     /// PyDPF's tables.
     Csv(CsvFile),
     /// PF-net's records.
@@ -33,8 +33,8 @@ impl Data {
             misused!("--steps-per-episode is for DPF files; {} holds {kind}", path.display());
         }
         Ok(match kind {
-            FileKind::Dpf => Self::Dpf(open_dpf(path, reading)?),
-            FileKind::Log => Self::Log(LogFile::open(path)?),
+            FileKind::Dpf => Self::Dpf(Box::new(open_dpf(path, reading)?)),
+            FileKind::Log => Self::Log(Box::new(LogFile::open(path)?)),
             FileKind::Csv => Self::Csv(CsvFile::open(path)?),
             FileKind::Pfnet => Self::Pfnet(PfnetFile::open(
                 path,

@@ -47,14 +47,7 @@ pub fn run(wanted: &Reproduce) -> Result<()> {
         epochs: wanted.epochs,
         settings: wanted.settings.clone(),
     };
-    let out = wanted.out.clone().unwrap_or_else(|| {
-        let quick = if wanted.quick { "-quick" } else { "" };
-        let world = match wanted.experiment {
-            Paper::Robots => "robots".to_owned(),
-            _ => wanted.experiment.world().to_string(),
-        };
-        PathBuf::from(format!("runs/reproduce-{world}{quick}"))
-    });
+    let out = wanted.out.clone().unwrap_or_else(|| usual_folder(wanted));
     let robots = robots::worlds(wanted)?;
     let names =
         if robots.is_empty() { names(wanted) } else { robots.iter().map(|r| r.name.clone()).collect() };
@@ -72,6 +65,15 @@ pub fn run(wanted: &Reproduce) -> Result<()> {
     }
     let worlds = if robots.is_empty() { worlds(wanted, &out)? } else { robots };
     compare(&cells, &worlds, &out)
+}
+
+fn usual_folder(wanted: &Reproduce) -> PathBuf {
+    let quick = if wanted.quick { "-quick" } else { "" };
+    let world = match wanted.experiment {
+        Paper::Robots => "robots".to_owned(),
+        _ => wanted.experiment.world().to_string(),
+    };
+    PathBuf::from(format!("runs/reproduce-{world}{quick}"))
 }
 
 fn names(wanted: &Reproduce) -> Vec<String> {

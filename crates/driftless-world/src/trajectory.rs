@@ -328,7 +328,9 @@ mod tests {
     fn steps_can_be_left_out_in_front() {
         let numbers = |width: usize| Rows::new(width, (0..3 * width).map(|i| i as f32).collect()).unwrap();
         let mut states = Labels::new(1);
-        [None, Some(&[5.0][..]), None].into_iter().for_each(|state| states.push(state));
+        for state in [None, Some(&[5.0][..]), None] {
+            states.push(state);
+        }
         let images = Images { height: 1, width: 2, channels: 1, pixels: Pixels::Bytes((0..6).collect()) };
         let whole = Trajectory {
             times: Some(vec![0.0, 1.0, 2.0]),

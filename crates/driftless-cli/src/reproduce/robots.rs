@@ -19,7 +19,7 @@ pub fn worlds(wanted: &Reproduce) -> Result<Vec<World>> {
     }
     let mut all = Vec::new();
     for text in &wanted.data {
-        all.extend(World::robots(text)?.into_iter().flat_map(|told| [told.clone(), told.from_anywhere()]));
+        all.extend(World::robots(text)?.into_iter().flat_map(|told| [told.clone(), told.started_anywhere()]));
     }
     Ok(all)
 }

@@ -73,7 +73,7 @@ impl World {
     }
 
     /// The same robots, told nothing of where they start.
-    pub fn from_anywhere(&self) -> Self {
+    pub fn started_anywhere(&self) -> Self {
         Self { name: format!("{}{GLOBAL}", self.name), ..self.clone() }
     }
 
@@ -160,7 +160,7 @@ mod tests {
         }
         let found = World::robots(&text).unwrap();
         let names: Vec<String> = found.iter().map(|world| world.name.clone()).collect();
-        assert_eq!((names.join(" "), found[1].from_anywhere().name.as_str()), ("a b".into(), "b-global"));
+        assert_eq!((names.join(" "), found[1].started_anywhere().name.as_str()), ("a b".into(), "b-global"));
         assert_eq!(found[0].test, folder.join("a_test.npz"));
         std::fs::remove_dir_all(folder).unwrap();
     }

@@ -89,7 +89,9 @@ fn cameras_and_times_are_read_as_written() {
     let mut writer = LogWriter::create(&path, Overwrite::Refuse, Method::Deflated, "")
         .unwrap()
         .with_beam_angles(vec![-0.5, 0.5]);
-    data.iter().for_each(|episode| writer.push(episode).unwrap());
+    for episode in &data {
+        writer.push(episode).unwrap();
+    }
     assert!(writer.push(&trajectory(vectors(2, 2, 0), 3, 3, 0)).is_err(), "without camera and times");
     writer.finish().unwrap();
     let file = LogFile::open(&path).unwrap();

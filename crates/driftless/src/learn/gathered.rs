@@ -21,6 +21,18 @@ pub struct Files {
     pub steps: Option<usize>,
 }
 
+impl Files {
+    /// The files for a purpose, one after the other.
+    fn open(&self, experiment: &Experiment, purpose: Purpose) -> Result<Joined> {
+        let (first, more): (_, &[PathBuf]) = match &self.valid {
+            Some(valid) if purpose == Purpose::Validation => (valid, &[]),
+            _ => (&self.train, &self.more),
+        };
+        let paths = std::iter::once(first).chain(more).map(PathBuf::as_path);
+        Joined::open(paths, self.steps, experiment, purpose)
+    }
+}
+
 /// All that a session needs, and what somebody should know of it.
 ///
 /// What `driftless train maze-driftless-supervised --train walk.npz --run run` does, in a program:
@@ -61,11 +73,7 @@ pub struct Gathered {
 impl Gathered {
     /// Reads what an experiment asks for, or as much of it as there is.
     pub fn read(experiment: &Experiment, files: &Files) -> Result<Self> {
-        let open = |path: &Path, more: &[PathBuf], purpose| {
-            let paths = std::iter::once(path).chain(more.iter().map(PathBuf::as_path));
-            Joined::open(paths, files.steps, experiment, purpose)
-        };
-        let recordings = open(&files.train, &files.more, Purpose::Training)?;
+        let recordings = files.open(experiment, Purpose::Training)?;
         let data = described(files, recordings.first())?;
         let mut warnings = Vec::new();
         let there = recordings.len();
@@ -79,10 +87,7 @@ impl Gathered {
                 files.train.display()
             ));
         }
-        let unseen = match &files.valid {
-            Some(valid) => open(valid, &[], Purpose::Validation)?,
-            None => open(&files.train, &files.more, Purpose::Validation)?,
-        };
+        let unseen = files.open(experiment, Purpose::Validation)?;
         let [height, width, _] = data.image;
         unseen.first().check(
             Some(data.steps),

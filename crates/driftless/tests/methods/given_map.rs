@@ -35,7 +35,7 @@ fn saved_map(name: &str) -> (PathBuf, String) {
 
 fn with_map(method: &str, map: &str, model: ScanModel) -> Experiment {
     let mut experiment = Experiment { label_fraction: 0.0, ..experiment(method) };
-    experiment.sensor[0].map = map.to_owned();
+    map.clone_into(&mut experiment.sensor[0].map);
     experiment.sensor[0].model = model;
     experiment
 }

@@ -286,6 +286,9 @@ fn with_actions(episodes: &[Trajectory], change: impl Fn(usize, &mut [f32])) -> 
     episodes.iter().map(changed).collect()
 }
 
+/// What is done to actions, what the experiment then calls them, and the greatest median error.
+type Change<'a> = (&'a dyn Fn(usize, &mut [f32]), MotionKind, f64);
+
 /// Odometry that is missing in places, or always: the scans still find the way. Robots do 20 cm a step; without odometry
 /// a filter must guess that, and is within one step of it.
 #[test]
@@ -293,12 +296,11 @@ fn missing_odometry_is_lived_with() {
     let all = episodes(18, 60);
     let gaps = |t: usize, row: &mut [f32]| {
         if t % 4 == 3 {
-            row.fill(f32::NAN)
+            row.fill(f32::NAN);
         }
     };
     let never = |_: usize, row: &mut [f32]| row.fill(f32::NAN);
-    let changes: [(&dyn Fn(usize, &mut [f32]), MotionKind, f64); 2] =
-        [(&gaps, MotionKind::Odometry, 0.1), (&never, MotionKind::None, 0.2)];
+    let changes: [Change; 2] = [(&gaps, MotionKind::Odometry, 0.1), (&never, MotionKind::None, 0.2)];
     for (change, kind, most) in changes {
         let all = with_actions(&all, change);
         let lessons = set(all[..12].to_vec(), 0.1);
@@ -330,7 +332,9 @@ fn truth_known_in_part() {
         method.track(&[episode], how).unwrap().remove(0)
     });
     assert_eq!(whole.estimate, part.estimate);
-    let evaluation = |track| driftless_world::Evaluation::of(Default::default(), [0.1; 3], &[track]).unwrap();
+    let evaluation = |track| {
+        driftless_world::Evaluation::of(driftless_world::About::default(), [0.1; 3], &[track]).unwrap()
+    };
     let (whole, part) = (evaluation(whole), evaluation(part));
     assert_eq!((whole.position_errors[0].len(), part.position_errors[0].len()), (60, 12));
     assert_eq!((part.steps[4].trajectories, part.steps[55].clone()), (0, whole.steps[55].clone()));

@@ -10,8 +10,8 @@ use driftless_world::random::Random;
 struct ByPlace(fn(f64) -> f64);
 
 impl SensorModel for ByPlace {
-    fn log_likelihood(&self, pose: Pose, _: &RangeScan) -> f64 {
-        (self.0)(pose.x).ln()
+    fn visit(&self, pose: Pose, _: &RangeScan, beam: &mut dyn FnMut(f64)) {
+        beam((self.0)(pose.x).ln());
     }
 }
 

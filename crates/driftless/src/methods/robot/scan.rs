@@ -193,7 +193,9 @@ impl Model for Scan {
         for (beams, poses) in &examples {
             let weight = 1.0 / poses.len().max(1) as f32;
             for pose in *poses {
-                beams.iter().for_each(|end| tally.count(pose, *end, weight));
+                for end in beams {
+                    tally.count(pose, *end, weight);
+                }
             }
         }
         grid.cells = tally.cells();

@@ -45,7 +45,7 @@ impl RobotEm {
     /// The same as amcl has it, which knows the robot's frame alone.
     fn turn_and_go(&self) -> Option<TurnAndGo> {
         let alphas = self.textbook.filter(|_| self.frame == Frame::Robot);
-        alphas.map(|alphas| TurnAndGo { alphas, missing: self.normalisation.missing_motion() })
+        alphas.map(|alphas| TurnAndGo { alphas, missing: self.missing })
     }
 
     fn filter(&self, how: &Following) -> Filter {
