@@ -47,7 +47,7 @@ impl Data {
     /// The same without the depth channel of a DPF file.
     pub fn without_depth(self) -> Result<Self> {
         match self {
-            Self::Dpf(file) => Ok(Self::Dpf(file.rgb_only())),
+            Self::Dpf(file) => Ok(Self::Dpf(Box::new(file.rgb_only()))),
             _ => misused!("--rgb-only is for DPF files"),
         }
     }
