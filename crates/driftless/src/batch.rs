@@ -2,8 +2,10 @@
 
 mod lessons;
 mod pixels;
+mod shrunk;
 
 pub use pixels::PixelScale;
+pub use shrunk::shrunk;
 
 use burn::tensor::{Bool, Tensor};
 

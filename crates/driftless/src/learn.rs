@@ -19,8 +19,8 @@ pub use data::{Source, TrainingSet};
 pub use describe::{Described, describe};
 pub use experiment::{
     Experiment, HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, MethodName, MotionFrame,
-    MotionKind, MotionSettings, RobotSettings, RobotStart, SeenImages, SeenMaps, SensorKind, SensorSettings,
-    StateKind, StateSettings, ViewGeometry, WorldKind,
+    MotionKind, MotionSettings, RobotSettings, RobotStart, SeenImages, SeenMaps, SensorEncoder, SensorKind,
+    SensorSettings, StateKind, StateSettings, ViewGeometry, WorldKind,
 };
 pub use gathered::{Files, Gathered};
 pub use normalisation::Normalisation;

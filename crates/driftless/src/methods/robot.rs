@@ -1,4 +1,4 @@
-//! A robot's own log: what its sensors measure is a map, which is learned with the paths of the robot.
+//! A robot's own log: what its sensors measure is a map or a network, which is learned with the paths of the robot.
 //!
 //! Label-anchored expectation maximisation. Odometry is calibrated by the labels; labels and odometry make Gaussian
 //! bridges; particles on them, weighted by what the sensors say, give paths (E-step); from the paths the map is made:
@@ -8,6 +8,7 @@
 mod beacons;
 mod calibration;
 mod motion;
+mod network;
 mod odometry;
 mod scan;
 mod sensor;
@@ -18,11 +19,11 @@ pub use odometry::RobotOdometry;
 
 use super::anchored::Supervision;
 use super::anchored::noise::{self, Known, Noise};
-use super::anchored::paths::{Drawn, Sizes, draw_paths};
+use super::anchored::paths::{Drawn, Evidence, Sizes, draw_paths};
 use super::anchored::store::{find, learned_of, named, paths_of, stored_learned, stored_paths};
 use crate::error::{Error, Result};
 use crate::learn::{
-    EpochReport, Experiment, Method, MotionKind, Normalisation, RobotSettings, Tracking, TrainingSet,
+    EpochReport, Experiment, Method, MotionKind, Normalisation, RobotSettings, SensorKind, Tracking, TrainingSet,
 };
 use crate::parameters::Named;
 use crate::resample::ResamplerSettings;
@@ -30,10 +31,12 @@ use crate::smooth::chain::Bridge;
 use driftless_core::{Filter, Stream};
 use driftless_world::evaluation::Track;
 use driftless_world::pose::Frame;
-use driftless_world::trajectory::Trajectory;
+use driftless_world::trajectory::{Start, Trajectory};
 use motion::Bias;
+use network::World;
 use rayon::prelude::*;
-use sensor::{Anywhere, Example, Model, Seen, model_of};
+use sensor::{Anywhere, Encoded, Example, Model, Seen, model_of};
+use std::sync::OnceLock;
 use walks::Walk;
 
 /// Particles on a bridge, and paths drawn of them.
@@ -56,6 +59,8 @@ struct Tuning {
 pub struct RobotEm {
     supervision: Supervision,
     models: Vec<Box<dyn Model>>,
+    /// Whether one of them looks at images.
+    sees: bool,
     settings: RobotSettings,
     frame: Frame,
     /// Standard deviations of position and heading in a step whose odometry is missing.
@@ -69,8 +74,12 @@ pub struct RobotEm {
     paths: Vec<Vec<Vec<[f32; 3]>>>,
     effective_sample_size: f64,
     filter: Filter,
+    /// Which episodes networks are kept from.
+    held_out: Vec<bool>,
     /// Made when missing.
     walks: Option<Vec<Walk>>,
+    /// Where a robot may be, made when one may be anywhere.
+    anywhere: OnceLock<Anywhere>,
 }
 
 impl RobotEm {
@@ -86,9 +95,11 @@ impl RobotEm {
         if experiment.label_fraction <= 0.0 {
             return Err(Error::setting("label_fraction", "must be above 0: a map needs some known poses"));
         }
+        let world = World { normalisation, seed: experiment.seed, epochs: experiment.epochs };
         Ok(Self {
             supervision,
-            models: experiment.sensor.iter().map(model_of).collect(),
+            models: experiment.sensor.iter().map(|sensor| model_of(sensor, &world)).collect(),
+            sees: experiment.sensor.iter().any(|sensor| sensor.kind == SensorKind::Image),
             settings: experiment.robot.clone(),
             frame: experiment.frame(),
             missing: match experiment.motion.kind {
@@ -104,7 +115,9 @@ impl RobotEm {
             paths: Vec::new(),
             effective_sample_size: 0.0,
             filter: ResamplerSettings::apply(experiment.resampler.as_ref(), Filter::bootstrap(1))?,
+            held_out: Vec::new(),
             walks: None,
+            anywhere: OnceLock::new(),
         })
     }
 
@@ -126,13 +139,17 @@ impl RobotEm {
         Known::new(self.frame, actions.collect(), &walk.labels).with_missing(self.missing)
     }
 
-    /// The E-step: paths by labels, odometry and what the sensors say with the map so far.
+    /// The E-step: paths by labels, odometry and what the sensors say with what they learned so far, if anything.
     fn draw(&mut self, epoch: u64, walks: &[Walk]) {
         let draw = |(number, walk): (usize, &Walk)| -> Option<Drawn> {
             let bridge: Bridge = self.known(walk).smooth(self.noise)?.bridge().ok()?;
-            let mut evidence = Seen { models: &self.models, walk, tempering: self.tuning.tempering as f32 };
+            let mut seen = (epoch > 1).then(|| Seen {
+                encoded: Encoded::new(&self.models, walk),
+                tempering: self.tuning.tempering as f32,
+            });
+            let evidence = seen.as_mut().map(|seen| seen as &mut dyn Evidence);
             let mut draws = Stream::new(self.seed ^ epoch.rotate_left(32), number as u64);
-            walk.has_label().then(|| draw_paths(&bridge, Some(&mut evidence), PATHS, &mut draws))
+            walk.has_label().then(|| draw_paths(&bridge, evidence, PATHS, &mut draws))
         };
         let all: Vec<Option<Drawn>> = walks.par_iter().enumerate().map(draw).collect();
         let sizes: Vec<f64> = all.iter().flatten().map(|drawn| drawn.effective_sample_size).collect();
@@ -140,32 +157,105 @@ impl RobotEm {
         self.paths = all.into_iter().map(|drawn| drawn.map_or_else(Vec::new, |drawn| drawn.poses)).collect();
     }
 
-    /// What the map is made of: readings, and the poses they may have been taken at.
-    fn examples<'a>(&'a self, walks: &'a [Walk], is_used: impl Fn(usize) -> bool) -> Vec<Example<'a>> {
+    /// What is learned from: readings, and the poses they may have been taken at; at labels alone if asked.
+    fn examples<'a>(
+        &'a self,
+        walks: &'a [Walk],
+        at_labels: bool,
+        is_used: impl Fn(usize) -> bool,
+    ) -> Vec<Example<'a>> {
         let mut examples = Vec::new();
         for (number, walk) in walks.iter().enumerate().filter(|(number, _)| is_used(*number)) {
             for (t, label) in walk.labels.iter().enumerate() {
-                let drawn = self.paths.get(number).and_then(|path| path.get(t));
+                let drawn = self.paths.get(number).and_then(|path| path.get(t)).filter(|_| !at_labels);
                 let poses = match (label, drawn) {
                     (Some(label), _) => std::slice::from_ref(label),
                     (None, Some(poses)) => poses,
                     (None, None) => continue,
                 };
-                examples.push(Example { reading: walk.readings.row(t), poses });
+                examples.push(Example { seen: walk.at(t), poses });
             }
         }
         examples
     }
 
-    /// The M-step.
-    fn fitted(&self, walks: &[Walk], is_used: impl Fn(usize) -> bool) -> Vec<Box<dyn Model>> {
+    /// The M-step. The first maps are made at labels, where nothing is in doubt; networks need more than those.
+    fn fitted(&self, epoch: u64, walks: &[Walk]) -> (Vec<Box<dyn Model>>, Vec<EpochReport>) {
+        let mut reports = Vec::new();
+        let fit = |model: &Box<dyn Model>| {
+            let mut model = model.fresh();
+            let examples = if model.goes_on() {
+                self.examples(walks, false, |number| !self.held_out[number])
+            } else {
+                self.examples(walks, epoch == 1, |_| true)
+            };
+            reports.extend(model.fit(epoch, &examples));
+            model
+        };
+        (self.models.iter().map(fit).collect(), reports)
+    }
+
+    /// What maps of some episodes are, beside networks as they are.
+    fn others(&self, epoch: u64, walks: &[Walk], is_used: impl Fn(usize) -> bool) -> Vec<Box<dyn Model>> {
         let mut models: Vec<Box<dyn Model>> = self.models.iter().map(|model| model.fresh()).collect();
-        let examples = self.examples(walks, is_used);
-        for model in &mut models {
-            model.fit(&examples);
+        for model in models.iter_mut().filter(|model| !model.goes_on()) {
+            model.fit(epoch, &self.examples(walks, epoch == 1, &is_used));
         }
         models
     }
+
+    /// What an epoch came to: of several networks, the means.
+    fn report(&self, reports: Vec<EpochReport>, surprise: Option<f64>, drawn: bool) -> EpochReport {
+        let mean = |of: &dyn Fn(&EpochReport) -> f64| {
+            reports.iter().map(of).sum::<f64>() / reports.len().max(1) as f64
+        };
+        let contrast = (!reports.is_empty())
+            .then(|| mean(&|report| report.losses.first().map_or(0.0, |(_, loss)| *loss)));
+        let losses = [("contrast", contrast), ("surprise at held-out labels", surprise)];
+        EpochReport {
+            losses: losses.iter().filter_map(|(name, loss)| Some(((*name).to_owned(), (*loss)?))).collect(),
+            updates: if reports.is_empty() { 1 } else { reports.iter().map(|report| report.updates).sum() },
+            skipped: reports.iter().map(|report| report.skipped).sum(),
+            gradient_norm: mean(&|report| report.gradient_norm),
+            effective_sample_size: drawn.then_some(self.effective_sample_size),
+        }
+    }
+
+    fn has_network(&self) -> bool {
+        self.models.iter().any(|model| model.goes_on())
+    }
+
+    /// Fails if images are not as large as those that are learned from.
+    fn check_images(&self, walk: &Walk) -> driftless_world::Result<()> {
+        let wanted = self.normalisation.pixels.shape();
+        match walk.image_shape().filter(|found| self.sees && *found != wanted) {
+            None => Ok(()),
+            Some([channels, height, width]) => {
+                let problem = format!(
+                    "has images of {height} x {width} pixels and {channels} channels, as networks see them, but {} x {} and \
+                     {} are wanted",
+                    wanted[1], wanted[2], wanted[0]
+                );
+                Err(driftless_world::Error::new(problem).in_field("images"))
+            }
+        }
+    }
+}
+
+/// Every so many episodes with labels networks are kept from one, to calibrate on.
+const KEPT_FROM: usize = 6;
+/// With fewer episodes than this nothing is held out, and the tempering stays what it was.
+const LEAST_EPISODES: usize = 4;
+
+/// Which episodes are held out: the last of each six that have labels, or of fewer.
+fn held_out(walks: &[Walk]) -> Vec<bool> {
+    let labelled: Vec<usize> = (0..walks.len()).filter(|number| walks[*number].has_label()).collect();
+    let mut held = vec![false; walks.len()];
+    if labelled.len() >= LEAST_EPISODES {
+        let every = KEPT_FROM.min(labelled.len());
+        labelled.iter().skip(every - 1).step_by(every).for_each(|&number| held[number] = true);
+    }
+    held
 }
 
 impl Method for RobotEm {
@@ -174,30 +264,35 @@ impl Method for RobotEm {
             Some(walks) => walks,
             None => walks::load(lessons)?,
         };
+        for (number, walk) in walks.iter().enumerate() {
+            self.check_images(walk).map_err(|error| error.in_record(format!("episode {number}")))?;
+        }
         if epoch == 1 {
             self.learn_motion(&walks)?;
-        } else if self.supervision == Supervision::BetweenLabels {
+        }
+        self.held_out = held_out(&walks);
+        self.anywhere = OnceLock::new();
+        let drawn = self.supervision == Supervision::BetweenLabels && (epoch > 1 || self.has_network());
+        if drawn {
             self.draw(epoch, &walks);
         }
-        self.models = self.fitted(&walks, |_| true);
+        let (models, reports) = self.fitted(epoch, &walks);
+        self.models = models;
         let surprise = self.calibrate(epoch, &walks);
         self.walks = Some(walks);
-        let drawn = self.supervision == Supervision::BetweenLabels && epoch > 1;
-        Ok(EpochReport {
-            losses: surprise
-                .map(|loss| ("surprise at held-out labels".to_owned(), loss))
-                .into_iter()
-                .collect(),
-            updates: 1,
-            effective_sample_size: drawn.then_some(self.effective_sample_size),
-            ..EpochReport::default()
-        })
+        Ok(self.report(reports, surprise, drawn))
     }
 
     fn track(&self, episodes: &[Trajectory], how: Tracking) -> Result<Vec<Track>> {
-        let anywhere =
-            Anywhere::new(&self.models, &self.normalisation, self.settings.global_poses, self.seed);
-        let one = |(number, episode)| self.track_one(&anywhere, number, episode, how);
+        let is_told = |episode: &Trajectory| matches!(episode.start, Some(Start::About { .. }));
+        let anywhere = |count: usize| Anywhere::new(&self.models, &self.normalisation, count, self.seed);
+        let nowhere = anywhere(1);
+        let anywhere = if episodes.iter().all(is_told) {
+            &nowhere
+        } else {
+            self.anywhere.get_or_init(|| anywhere(self.settings.global_poses))
+        };
+        let one = |(number, episode)| self.track_one(anywhere, number, episode, how);
         episodes.par_iter().enumerate().map(one).collect()
     }
 
@@ -210,11 +305,14 @@ impl Method for RobotEm {
     }
 
     fn memory(&self) -> Vec<Named> {
-        stored_paths(&self.paths, self.effective_sample_size).to_vec()
+        let mut all = stored_paths(&self.paths, self.effective_sample_size).to_vec();
+        all.extend(self.models.iter().flat_map(|model| model.memory()));
+        all
     }
 
     fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
-        self.models.iter_mut().try_for_each(|model| model.restore(parameters))?;
+        self.models.iter_mut().try_for_each(|model| model.restore(parameters, memory))?;
+        self.anywhere = OnceLock::new();
         (self.tuning.tempering, self.noise) = learned_of(parameters)?;
         self.tuning.noise = match find(parameters, NOISE_FACTOR)? {
             &[factor] if factor.is_finite() && factor > 0.0 => factor,

@@ -60,7 +60,24 @@ pub enum SensorKind {
     Ranges,
     /// Distance and bearing of landmarks, two columns each: their places are learned.
     Landmarks,
+    /// Any numbers, such as signal strengths: a network learns which belong to which places.
+    Vector,
+    /// A camera's images, which have no columns: likewise.
+    Image,
 }
+
+/// What turns a reading into a likelihood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SensorEncoder {
+    /// What is known of distances: a map of what beams meet, or places of beacons.
+    Map,
+    /// Two networks, of readings and of poses, whose features are compared.
+    Network,
+}
+
+/// Columns that a network takes, at most.
+const MOST_INPUTS: usize = 4096;
 
 /// A sensor of a robot. What is not finite in its columns is missing, and says nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,6 +99,11 @@ pub struct SensorSettings {
     pub cell: f64,
     /// Beams that are compared with the map, at most.
     pub beams: usize,
+    /// What turns readings into likelihoods; without it, a map where there can be one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoder: Option<SensorEncoder>,
+    /// Updates of a network in an epoch.
+    pub updates: usize,
 }
 
 impl Default for SensorSettings {
@@ -89,12 +111,14 @@ impl Default for SensorSettings {
         Self {
             name: "sensor".to_owned(),
             kind: SensorKind::Scan,
-            columns: [0, 1],
+            columns: [0, 0],
             first_degrees: -90.0,
             last_degrees: 90.0,
             reach: 1e9,
             cell: 0.05,
             beams: 60,
+            encoder: None,
+            updates: 1000,
         }
     }
 }
@@ -125,10 +149,34 @@ impl SensorSettings {
         self.columns[1].saturating_sub(self.columns[0])
     }
 
+    /// What turns its readings into likelihoods.
+    pub fn encoder(&self) -> SensorEncoder {
+        let has_map = !matches!(self.kind, SensorKind::Vector | SensorKind::Image);
+        self.encoder.unwrap_or(if has_map { SensorEncoder::Map } else { SensorEncoder::Network })
+    }
+
     /// Fails if a setting is out of its range.
     pub(super) fn check(&self) -> Result<()> {
         let wrong = |problem: &str| Err(Error::setting(format!("sensor `{}`", self.name), problem));
         let positive = |x: f64| x.is_finite() && x > 0.0;
+        match (self.kind, self.encoder()) {
+            (SensorKind::Vector | SensorKind::Image, SensorEncoder::Map) => {
+                return wrong("there are no maps of images or vectors: encoder must be network");
+            }
+            (SensorKind::Ranges | SensorKind::Landmarks, SensorEncoder::Network) => {
+                return wrong("ranges and landmarks have places: for a network their kind must be vector");
+            }
+            _ => {}
+        }
+        if !(1..=1_000_000).contains(&self.updates) {
+            return wrong("updates must be from 1 to 1000000");
+        }
+        if self.encoder() == SensorEncoder::Network && self.width() > MOST_INPUTS {
+            return wrong("a network takes 4096 columns at most");
+        }
+        if self.kind == SensorKind::Image {
+            return if self.width() == 0 { Ok(()) } else { wrong("images have no columns: leave them out") };
+        }
         if self.width() == 0 || self.columns[1] > 1 << 20 {
             return wrong("columns must be [first, end] with at least one between them");
         }

@@ -18,7 +18,7 @@ pub struct RobotOdometry {
 impl RobotOdometry {
     fn follow(&self, number: usize, episode: &Trajectory) -> Result<Track> {
         let (lesson, truth) = told(number, episode)?;
-        let walk = Walk::new(&lesson)?;
+        let walk = Walk::new(&lesson);
         let Some(Start::About { pose: [x, y, heading], .. }) = walk.start else {
             return Err(Error::setting(
                 "robot.start",

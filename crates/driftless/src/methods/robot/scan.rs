@@ -3,7 +3,7 @@
 
 use super::sensor::{Example, Model};
 use crate::error::{Error, Result};
-use crate::learn::SensorSettings;
+use crate::learn::{EpochReport, SensorSettings};
 use crate::methods::anchored::store::{find, named};
 use crate::parameters::Named;
 use burn::tensor::DType;
@@ -148,9 +148,9 @@ impl Model for Scan {
         Box::new(Self::new(&self.settings))
     }
 
-    fn fit(&mut self, examples: &[Example]) {
+    fn fit(&mut self, _: u64, examples: &[Example]) -> Option<EpochReport> {
         let examples: Vec<Beams> =
-            examples.iter().map(|example| (self.ends(example.reading, 1), example.poses)).collect();
+            examples.iter().map(|example| (self.ends(example.seen.numbers, 1), example.poses)).collect();
         self.lay_out(&examples);
         let count = self.size[0] * self.size[1];
         let (mut ends, mut passed) = (vec![0.0; count], vec![0.0; count]);
@@ -173,6 +173,7 @@ impl Model for Scan {
         };
         self.cells = ends.iter().zip(&passed).map(kind).collect();
         self.arrange();
+        None
     }
 
     fn score(&self, reading: &[f32], poses: &Particles, log: &mut [f32]) -> Reading {
@@ -221,7 +222,7 @@ impl Model for Scan {
         vec![named(&self.name("frame"), frame), cells]
     }
 
-    fn restore(&mut self, parameters: &[Named]) -> Result<()> {
+    fn restore(&mut self, parameters: &[Named], _: Option<&[Named]>) -> Result<()> {
         let (frame, cells) = (find(parameters, &self.name("frame"))?, find(parameters, &self.name("cells"))?);
         let wrong = || Error::setting(self.name("frame"), "does not fit the cells of the map");
         let &[x, y, cell, width, height] = frame else { return Err(wrong()) };

@@ -1,17 +1,20 @@
-//! Sensors of a robot: what a learned map says of a reading at a pose, and where a robot could be by it.
+//! Sensors of a robot: what a learned map or network says of a reading at a pose, and where a robot could be by it.
 
 use super::beacons::Beacons;
+use super::network::{Beams, Network, Numbers, Pictures, World};
 use super::scan::Scan;
-use super::walks::Walk;
+use super::walks::{Measured, Walk};
 use crate::error::Result;
-use crate::learn::{Normalisation, SensorKind, SensorSettings};
+use crate::learn::{EpochReport, Normalisation, SensorEncoder, SensorKind, SensorSettings};
 use crate::methods::anchored::paths::Evidence;
 use crate::parameters::Named;
 use driftless_core::exponential::{exponentials, log_sum_exp};
 use driftless_core::resample::Scheme;
 use driftless_core::sensor::Proposal;
 use driftless_core::{Cpu, Draws, Particles, Reading, Sensor, Space};
+use driftless_kernels::contrast::Atlas;
 use driftless_world::random::Random;
+use driftless_world::trajectory::Rows;
 use std::f64::consts::PI;
 
 /// Share of the extent of known positions by which a robot may be beyond them.
@@ -19,24 +22,44 @@ const MARGIN: f64 = 0.05;
 /// Poses that each further reading is compared with, to find a robot that is elsewhere.
 const LATER: usize = 20_000;
 
-/// A reading, and the poses it may have been taken at, all equally likely.
+/// What was measured at a step, and the poses it may have been measured at, all equally likely.
 pub(super) struct Example<'a> {
-    pub(super) reading: &'a [f32],
+    pub(super) seen: Measured<'a>,
     pub(super) poses: &'a [[f32; 3]],
 }
 
-/// A sensor and the map it has learned: one file, and one line in [`model_of`].
+/// A sensor and what it has learned, a map or a network: one file, and one line in [`model_of`].
 pub(super) trait Model: Send + Sync {
-    /// One that has learned nothing yet.
+    /// One that can be fitted: a map begins anew, a network goes on from where it is.
     fn fresh(&self) -> Box<dyn Model>;
 
-    /// Learns the map: the M-step.
-    fn fit(&mut self, examples: &[Example]);
+    /// Whether it goes on, and must not be fitted to episodes that it is evaluated on.
+    fn goes_on(&self) -> bool {
+        false
+    }
 
-    /// Writes log l(o | s) of each pose.
+    /// Learns: the M-step of an epoch. A network says what its updates came to.
+    fn fit(&mut self, epoch: u64, examples: &[Example]) -> Option<EpochReport>;
+
+    /// What the steps of an episode are scored by, a row each, if that takes time to compute; else the numbers themselves.
+    fn encode(&self, _steps: &[Measured]) -> Option<Rows> {
+        None
+    }
+
+    /// Writes log l(o | s) of each pose, given the row of a step that [`Model::encode`] says.
     fn score(&self, reading: &[f32], poses: &Particles, log: &mut [f32]) -> Reading;
 
-    /// Somewhere a robot can stand, if the map tells.
+    /// Poses that many readings will be compared with, arranged for [`Model::look_up`] if that saves time.
+    fn atlas(&self, _poses: &Particles) -> Option<Atlas> {
+        None
+    }
+
+    /// The same as [`Model::score`] for all poses of an atlas.
+    fn look_up(&self, _reading: &[f32], _atlas: &Atlas, _log: &mut [f32]) -> Reading {
+        Reading::Missing
+    }
+
+    /// Somewhere a robot can stand, if that was learned.
     fn place(&self, _random: &mut Random) -> Option<[f64; 2]> {
         None
     }
@@ -44,42 +67,82 @@ pub(super) trait Model: Send + Sync {
     /// What was learned, by name.
     fn parameters(&self) -> Vec<Named>;
 
-    /// Takes it back.
-    fn restore(&mut self, parameters: &[Named]) -> Result<()>;
+    /// What it needs besides to go on exactly, by name.
+    fn memory(&self) -> Vec<Named> {
+        Vec::new()
+    }
+
+    /// Takes both back; without memory it is to be used, or begins its optimisation anew.
+    fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()>;
 }
 
 /// The sensor of some settings.
-pub(super) fn model_of(settings: &SensorSettings) -> Box<dyn Model> {
-    match settings.kind {
-        SensorKind::Scan => Box::new(Scan::new(settings)),
-        SensorKind::Ranges | SensorKind::Landmarks => Box::new(Beacons::new(settings)),
+pub(super) fn model_of(settings: &SensorSettings, world: &World) -> Box<dyn Model> {
+    match (settings.kind, settings.encoder()) {
+        (SensorKind::Scan, SensorEncoder::Map) => Box::new(Scan::new(settings)),
+        (SensorKind::Ranges | SensorKind::Landmarks, _) => Box::new(Beacons::new(settings)),
+        (SensorKind::Scan, SensorEncoder::Network) => {
+            Box::new(Network::new(Beams::new(settings), settings, world))
+        }
+        (SensorKind::Vector, _) => Box::new(Network::new(Numbers::new(settings), settings, world)),
+        (SensorKind::Image, _) => Box::new(Network::new(Pictures::new(world), settings, world)),
     }
 }
 
-/// Log-likelihoods of all sensors multiply; what is missing says nothing.
-fn scores(models: &[Box<dyn Model>], reading: &[f32], poses: &Particles, log: &mut [f32]) -> Reading {
-    let (mut found, mut own) = (Reading::Missing, Vec::new());
-    log.fill(0.0);
-    for model in models {
-        own.resize(log.len(), 0.0);
-        if model.score(reading, poses, &mut own) == Reading::Present {
-            found = Reading::Present;
-            log.iter_mut().zip(&own).for_each(|(log, own)| *log += own);
-        }
+/// Readings of an episode as each sensor scores by them, computed once.
+pub(super) struct Encoded<'a> {
+    models: &'a [Box<dyn Model>],
+    walk: &'a Walk,
+    rows: Vec<Option<Rows>>,
+}
+
+impl<'a> Encoded<'a> {
+    /// All steps.
+    pub(super) fn new(models: &'a [Box<dyn Model>], walk: &'a Walk) -> Self {
+        let steps: Vec<Measured> = (0..walk.actions.len()).map(|t| walk.at(t)).collect();
+        Self { models, walk, rows: models.iter().map(|model| model.encode(&steps)).collect() }
     }
-    found
+
+    /// Log-likelihoods of all sensors multiply; what is missing says nothing.
+    fn sum(
+        &self,
+        t: usize,
+        log: &mut [f32],
+        mut score: impl FnMut(usize, &dyn Model, &[f32], &mut [f32]) -> Reading,
+    ) -> Reading {
+        let (mut found, mut own) = (Reading::Missing, vec![0.0; log.len()]);
+        log.fill(0.0);
+        for (number, (model, rows)) in self.models.iter().zip(&self.rows).enumerate() {
+            let reading = rows.as_ref().unwrap_or(&self.walk.readings).row(t);
+            if score(number, &**model, reading, &mut own) == Reading::Present {
+                found = Reading::Present;
+                log.iter_mut().zip(&own).for_each(|(log, own)| *log += own);
+            }
+        }
+        found
+    }
+
+    fn scores(&self, t: usize, poses: &Particles, log: &mut [f32]) -> Reading {
+        self.sum(t, log, |_, model, reading, own| model.score(reading, poses, own))
+    }
+
+    fn look_up(&self, t: usize, surveyed: &Surveyed, log: &mut [f32]) -> Reading {
+        self.sum(t, log, |number, model, reading, own| match surveyed.atlases.get(number) {
+            Some(Some(atlas)) => model.look_up(reading, atlas, own),
+            _ => model.score(reading, &surveyed.poses, own),
+        })
+    }
 }
 
 /// What is seen along an episode, for the E-step.
 pub(super) struct Seen<'a> {
-    pub(super) models: &'a [Box<dyn Model>],
-    pub(super) walk: &'a Walk,
+    pub(super) encoded: Encoded<'a>,
     pub(super) tempering: f32,
 }
 
 impl Evidence for Seen<'_> {
     fn scores(&mut self, t: usize, poses: &Particles, log: &mut [f32]) -> Reading {
-        let reading = scores(self.models, self.walk.readings.row(t), poses, log);
+        let reading = self.encoded.scores(t, poses, log);
         for score in log {
             *score *= self.tempering;
         }
@@ -87,10 +150,22 @@ impl Evidence for Seen<'_> {
     }
 }
 
+/// Poses, and what each sensor has arranged of them.
+struct Surveyed {
+    poses: Particles,
+    atlases: Vec<Option<Atlas>>,
+}
+
+impl Surveyed {
+    fn new(models: &[Box<dyn Model>], poses: Particles) -> Self {
+        Self { atlases: models.iter().map(|model| model.atlas(&poses)).collect(), poses }
+    }
+}
+
 /// Poses all over the space, drawn evenly, and how far they lie apart.
 pub(super) struct Anywhere {
-    first: Particles,
-    later: Particles,
+    first: Surveyed,
+    later: Surveyed,
     bounds: [[f64; 2]; 2],
     /// Whether headings differ.
     turns: bool,
@@ -122,7 +197,9 @@ impl Anywhere {
             }
             all
         };
-        Self { first: poses(count), later: poses(count.min(LATER)), bounds, turns: high[2] > low[2] }
+        let [first, later] = [poses(count), poses(count.min(LATER))];
+        let turns = high[2] > low[2];
+        Self { first: Surveyed::new(models, first), later: Surveyed::new(models, later), bounds, turns }
     }
 
     /// Standard deviations that fill the space between neighbours.
@@ -137,9 +214,8 @@ impl Anywhere {
 
 /// All sensors with the readings of an episode, of which one is bound.
 pub(super) struct Bound<'a> {
-    pub(super) models: &'a [Box<dyn Model>],
-    pub(super) walk: &'a Walk,
-    pub(super) anywhere: &'a Anywhere,
+    encoded: &'a Encoded<'a>,
+    anywhere: &'a Anywhere,
     pub(super) t: usize,
     looked_up: Option<usize>,
     scores: Vec<f32>,
@@ -149,21 +225,21 @@ pub(super) struct Bound<'a> {
 
 impl<'a> Bound<'a> {
     /// The first reading.
-    pub(super) fn new(models: &'a [Box<dyn Model>], walk: &'a Walk, anywhere: &'a Anywhere) -> Self {
+    pub(super) fn new(encoded: &'a Encoded<'a>, anywhere: &'a Anywhere) -> Self {
         let (scores, weights, chosen) = Default::default();
-        Self { models, walk, anywhere, t: 0, looked_up: None, scores, weights, chosen }
+        Self { encoded, anywhere, t: 0, looked_up: None, scores, weights, chosen }
     }
 
     /// The first reading chooses among many poses, others among fewer.
-    fn poses(&self) -> &'a Particles {
+    fn surveyed(&self) -> &'a Surveyed {
         if self.t == 0 { &self.anywhere.first } else { &self.anywhere.later }
     }
 
     fn look_up(&mut self) {
         if self.looked_up != Some(self.t) {
-            let poses = self.poses();
-            self.scores.resize(poses.len(), 0.0);
-            scores(self.models, self.walk.readings.row(self.t), poses, &mut self.scores);
+            let surveyed = self.surveyed();
+            self.scores.resize(surveyed.poses.len(), 0.0);
+            self.encoded.look_up(self.t, surveyed, &mut self.scores);
             self.looked_up = Some(self.t);
         }
     }
@@ -172,7 +248,7 @@ impl<'a> Bound<'a> {
 impl Sensor for Bound<'_> {
     /// Zero where no robot was ever near.
     fn log_likelihoods(&mut self, particles: &Particles, log: &mut [f32]) -> Reading {
-        scores(self.models, self.walk.readings.row(self.t), particles, log)
+        self.encoded.scores(self.t, particles, log)
     }
 
     fn proposal(&mut self) -> Option<&mut dyn Proposal> {
@@ -188,7 +264,7 @@ impl Proposal for Bound<'_> {
 
     fn propose(&mut self, tempering: f32, count: usize, draws: &mut dyn Draws, particles: &mut Particles) {
         self.look_up();
-        let poses = self.poses();
+        let poses = &self.surveyed().poses;
         exponentials(Cpu::best(), &self.scores, tempering, &mut self.weights);
         Scheme::Systematic.ancestors(&self.weights, count, || draws.uniform(), &mut self.chosen);
         let mut noise = vec![0.0; count];

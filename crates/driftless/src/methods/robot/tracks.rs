@@ -1,6 +1,6 @@
 //! Tracking: the particle filter with the robot's sensors on the learned map.
 
-use super::sensor::{Anywhere, Bound};
+use super::sensor::{Anywhere, Bound, Encoded};
 use super::walks::Walk;
 use super::{RobotEm, Tuning};
 use crate::error::Result;
@@ -97,12 +97,14 @@ impl RobotEm {
         how: Tracking,
     ) -> Result<Track> {
         let (lesson, truth) = told(number, episode)?;
-        let walk = Walk::new(&lesson)?;
+        let walk = Walk::new(&lesson);
+        self.check_images(&walk).map_err(|error| error.in_record(format!("episode {number}")))?;
         let mut recorder = Recorder::new(truth, number as u64, how, &self.normalisation);
         let start = walk.start.unwrap_or(Start::House);
         let following = Following { first: 0, tuning: self.tuning, particles: how.particles, start };
         let mut draws = Stream::new(how.seed, number as u64);
-        let sensor = Bound::new(&self.models, &walk, anywhere);
+        let encoded = Encoded::new(&self.models, &walk);
+        let sensor = Bound::new(&encoded, anywhere);
         self.follow(&walk, sensor, &following, &mut draws, |_, belief, log_evidence| {
             recorder.step(belief, log_evidence);
         });
