@@ -5,6 +5,7 @@ mod between_labels;
 mod bundle_bytes;
 mod house;
 mod jonschkowski;
+mod learned_sensors;
 mod online;
 mod pfnet_checkpoint;
 mod published;

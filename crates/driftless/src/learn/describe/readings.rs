@@ -32,17 +32,6 @@ pub(super) fn why_no_distances(columns: &[Vec<f32>], episodes: &[Trajectory]) ->
     ))
 }
 
-/// Rows of readings with the motion into each.
-fn rows(episodes: &[Trajectory]) -> impl Iterator<Item = (&Trajectory, usize, &[f32])> {
-    episodes.iter().flat_map(|episode| {
-        let steps = 0..episode.len();
-        steps.filter_map(move |t| match &episode.observations {
-            Observations::Vectors(rows) => Some((episode, t, rows.row(t))),
-            Observations::Images(_) => None,
-        })
-    })
-}
-
 /// How much columns change for a unit of the way, all of them together.
 fn change(episodes: &[Trajectory]) -> Option<f64> {
     let (mut changes, mut way, mut count) = (0.0, 0.0, 0);
@@ -74,7 +63,11 @@ fn change(episodes: &[Trajectory]) -> Option<f64> {
 /// How much columns differ from their neighbours, as a share of how much they differ from those half of all away.
 fn neighbours(episodes: &[Trajectory]) -> Option<f64> {
     let (mut sums, mut count) = ([0.0; 2], 0);
-    for (_, _, row) in rows(episodes) {
+    let rows = episodes.iter().filter_map(|episode| match &episode.observations {
+        Observations::Vectors(rows) => Some((0..rows.len()).map(|t| rows.row(t))),
+        Observations::Images(_) => None,
+    });
+    for row in rows.flatten() {
         for k in 0..row.len() {
             let differences =
                 [1, row.len() / 2].map(|by| f64::from((row[k] - row[(k + by) % row.len()]).abs()));
@@ -84,4 +77,53 @@ fn neighbours(episodes: &[Trajectory]) -> Option<f64> {
         }
     }
     (count >= LEAST && sums[1] > 0.0).then(|| sums[0] / sums[1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use driftless_world::random::Random;
+    use driftless_world::trajectory::{Labels, Rows};
+
+    /// A robot that drives circles of 3 m around the origin, half a metre a step; a reading is made of its place.
+    fn log(width: usize, reading: impl Fn([f64; 2], usize) -> f64) -> (Vec<Vec<f32>>, Vec<Trajectory>) {
+        let (mut columns, mut rows) = (vec![Vec::new(); width], Vec::new());
+        for t in 0..60 {
+            let angle = f64::from(t) / 6.0;
+            for (k, column) in columns.iter_mut().enumerate() {
+                let x = reading([3.0 * angle.cos(), 3.0 * angle.sin()], k) as f32;
+                column.push(x);
+                rows.push(x);
+            }
+        }
+        let actions = Rows::new(3, [0.5, 0.0, 1.0 / 6.0].repeat(60)).unwrap();
+        let mut states = Labels::new(3);
+        (0..60).for_each(|_| states.push(None));
+        let observations = Observations::Vectors(Rows::new(width, rows).unwrap());
+        (columns, vec![Trajectory::new(observations, actions, states).unwrap()])
+    }
+
+    fn is_distances(width: usize, reading: impl Fn([f64; 2], usize) -> f64) -> bool {
+        let (columns, episodes) = log(width, reading);
+        why_no_distances(&columns, &episodes).is_none()
+    }
+
+    #[test]
+    fn distances_and_others() {
+        let beacon = |[x, y]: [f64; 2], k: usize| (x - 4.0 * k as f64).hypot(y - 5.0);
+        assert!(is_distances(4, beacon));
+        assert!(!is_distances(4, |at, k| beacon(at, k) - 5.0), "below 0");
+        assert!(!is_distances(4, |at, k| 0.01 * beacon(at, k)), "features");
+        assert!(!is_distances(4, |at, k| 100.0 - 10.0 * beacon(at, k).ln() * 8.0), "per cent");
+        // A scan of a round room around another middle, and the same beams in any order.
+        let beam = |[x, y]: [f64; 2], k: usize| {
+            let angle = k as f64 * 0.2;
+            let (along, square) = (x * angle.cos() + y * angle.sin(), x * x + y * y);
+            (along * along + 25.0 - square).sqrt() - along
+        };
+        assert!(is_distances(31, beam));
+        let mut order: Vec<usize> = (0..31).collect();
+        Random::new(1).shuffle(&mut order);
+        assert!(!is_distances(31, |at, k| beam(at, order[k])), "no neighbours");
+    }
 }
