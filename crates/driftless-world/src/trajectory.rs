@@ -177,7 +177,7 @@ impl Camera {
             Pixels::Bytes(bytes) => Pixels::Bytes(numbers.map(|i| bytes[i]).collect()),
             Pixels::Floats(floats) => Pixels::Floats(numbers.map(|i| floats[i]).collect()),
         };
-        (!pixels.is_empty()).then(|| Images { pixels, ..self.images })
+        (!pixels.is_empty()).then_some(Images { pixels, ..self.images })
     }
 }
 

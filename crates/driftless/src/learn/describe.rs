@@ -46,7 +46,8 @@ pub fn describe(experiment: &Experiment, path: &Path) -> Result<Described> {
     ));
     notes.push(moving(&mut experiment, &episodes[0]));
     if experiment.sensor.is_empty() {
-        for (sensor, why) in sensors_of(&episodes, file.beam_angles()) {
+        let is_metric = experiment.motion.kind == MotionKind::Odometry;
+        for (sensor, why) in sensors_of(&episodes, file.beam_angles(), is_metric) {
             notes.push(why);
             experiment.sensor.push(sensor);
         }
@@ -78,8 +79,12 @@ fn moving(experiment: &mut Experiment, first: &Trajectory) -> String {
     format!("state: {state}; motion: {motion}")
 }
 
-/// All sensors that a log seems to hold, and why.
-fn sensors_of(episodes: &[Trajectory], angles: Option<&[f64]>) -> Vec<(SensorSettings, String)> {
+/// All sensors that a log seems to hold, and why; actions tell the robot's way if they are metric.
+fn sensors_of(
+    episodes: &[Trajectory],
+    angles: Option<&[f64]>,
+    is_metric: bool,
+) -> Vec<(SensorSettings, String)> {
     let (mut columns, mut sensors): (Vec<Vec<f32>>, _) = (Vec::new(), Vec::new());
     for episode in episodes {
         let Observations::Vectors(rows) = &episode.observations else { continue };
@@ -89,7 +94,7 @@ fn sensors_of(episodes: &[Trajectory], angles: Option<&[f64]>) -> Vec<(SensorSet
         }
     }
     if !columns.is_empty() {
-        sensors.push(sensor_of(&columns, angles, readings::why_no_distances(&columns, episodes)));
+        sensors.push(sensor_of(&columns, angles, readings::why_no_distances(&columns, episodes, is_metric)));
     }
     let images = episodes.iter().find_map(|episode| match &episode.observations {
         Observations::Images(images) => Some(images),

@@ -7,6 +7,7 @@
 
 mod beacons;
 mod calibration;
+mod fitting;
 mod motion;
 mod network;
 mod odometry;
@@ -23,7 +24,8 @@ use super::anchored::paths::{Drawn, Evidence, Sizes, draw_paths};
 use super::anchored::store::{find, learned_of, named, paths_of, stored_learned, stored_paths};
 use crate::error::{Error, Result};
 use crate::learn::{
-    EpochReport, Experiment, Method, MotionKind, Normalisation, RobotSettings, SensorKind, Tracking, TrainingSet,
+    EpochReport, Experiment, Method, MotionKind, Normalisation, RobotSettings, SensorKind, Tracking,
+    TrainingSet,
 };
 use crate::parameters::Named;
 use crate::resample::ResamplerSettings;
@@ -35,7 +37,7 @@ use driftless_world::trajectory::{Start, Trajectory};
 use motion::Bias;
 use network::World;
 use rayon::prelude::*;
-use sensor::{Anywhere, Encoded, Example, Model, Seen, model_of};
+use sensor::{Anywhere, Encoded, Model, Seen, model_of};
 use std::sync::OnceLock;
 use walks::Walk;
 
@@ -156,106 +158,6 @@ impl RobotEm {
         self.effective_sample_size = sizes.iter().sum::<f64>() / sizes.len().max(1) as f64;
         self.paths = all.into_iter().map(|drawn| drawn.map_or_else(Vec::new, |drawn| drawn.poses)).collect();
     }
-
-    /// What is learned from: readings, and the poses they may have been taken at; at labels alone if asked.
-    fn examples<'a>(
-        &'a self,
-        walks: &'a [Walk],
-        at_labels: bool,
-        is_used: impl Fn(usize) -> bool,
-    ) -> Vec<Example<'a>> {
-        let mut examples = Vec::new();
-        for (number, walk) in walks.iter().enumerate().filter(|(number, _)| is_used(*number)) {
-            for (t, label) in walk.labels.iter().enumerate() {
-                let drawn = self.paths.get(number).and_then(|path| path.get(t)).filter(|_| !at_labels);
-                let poses = match (label, drawn) {
-                    (Some(label), _) => std::slice::from_ref(label),
-                    (None, Some(poses)) => poses,
-                    (None, None) => continue,
-                };
-                examples.push(Example { seen: walk.at(t), poses });
-            }
-        }
-        examples
-    }
-
-    /// The M-step. The first maps are made at labels, where nothing is in doubt; networks need more than those.
-    fn fitted(&self, epoch: u64, walks: &[Walk]) -> (Vec<Box<dyn Model>>, Vec<EpochReport>) {
-        let mut reports = Vec::new();
-        let fit = |model: &Box<dyn Model>| {
-            let mut model = model.fresh();
-            let examples = if model.goes_on() {
-                self.examples(walks, false, |number| !self.held_out[number])
-            } else {
-                self.examples(walks, epoch == 1, |_| true)
-            };
-            reports.extend(model.fit(epoch, &examples));
-            model
-        };
-        (self.models.iter().map(fit).collect(), reports)
-    }
-
-    /// What maps of some episodes are, beside networks as they are.
-    fn others(&self, epoch: u64, walks: &[Walk], is_used: impl Fn(usize) -> bool) -> Vec<Box<dyn Model>> {
-        let mut models: Vec<Box<dyn Model>> = self.models.iter().map(|model| model.fresh()).collect();
-        for model in models.iter_mut().filter(|model| !model.goes_on()) {
-            model.fit(epoch, &self.examples(walks, epoch == 1, &is_used));
-        }
-        models
-    }
-
-    /// What an epoch came to: of several networks, the means.
-    fn report(&self, reports: Vec<EpochReport>, surprise: Option<f64>, drawn: bool) -> EpochReport {
-        let mean = |of: &dyn Fn(&EpochReport) -> f64| {
-            reports.iter().map(of).sum::<f64>() / reports.len().max(1) as f64
-        };
-        let contrast = (!reports.is_empty())
-            .then(|| mean(&|report| report.losses.first().map_or(0.0, |(_, loss)| *loss)));
-        let losses = [("contrast", contrast), ("surprise at held-out labels", surprise)];
-        EpochReport {
-            losses: losses.iter().filter_map(|(name, loss)| Some(((*name).to_owned(), (*loss)?))).collect(),
-            updates: if reports.is_empty() { 1 } else { reports.iter().map(|report| report.updates).sum() },
-            skipped: reports.iter().map(|report| report.skipped).sum(),
-            gradient_norm: mean(&|report| report.gradient_norm),
-            effective_sample_size: drawn.then_some(self.effective_sample_size),
-        }
-    }
-
-    fn has_network(&self) -> bool {
-        self.models.iter().any(|model| model.goes_on())
-    }
-
-    /// Fails if images are not as large as those that are learned from.
-    fn check_images(&self, walk: &Walk) -> driftless_world::Result<()> {
-        let wanted = self.normalisation.pixels.shape();
-        match walk.image_shape().filter(|found| self.sees && *found != wanted) {
-            None => Ok(()),
-            Some([channels, height, width]) => {
-                let problem = format!(
-                    "has images of {height} x {width} pixels and {channels} channels, as networks see them, but {} x {} and \
-                     {} are wanted",
-                    wanted[1], wanted[2], wanted[0]
-                );
-                Err(driftless_world::Error::new(problem).in_field("images"))
-            }
-        }
-    }
-}
-
-/// Every so many episodes with labels networks are kept from one, to calibrate on.
-const KEPT_FROM: usize = 6;
-/// With fewer episodes than this nothing is held out, and the tempering stays what it was.
-const LEAST_EPISODES: usize = 4;
-
-/// Which episodes are held out: the last of each six that have labels, or of fewer.
-fn held_out(walks: &[Walk]) -> Vec<bool> {
-    let labelled: Vec<usize> = (0..walks.len()).filter(|number| walks[*number].has_label()).collect();
-    let mut held = vec![false; walks.len()];
-    if labelled.len() >= LEAST_EPISODES {
-        let every = KEPT_FROM.min(labelled.len());
-        labelled.iter().skip(every - 1).step_by(every).for_each(|&number| held[number] = true);
-    }
-    held
 }
 
 impl Method for RobotEm {
@@ -270,7 +172,7 @@ impl Method for RobotEm {
         if epoch == 1 {
             self.learn_motion(&walks)?;
         }
-        self.held_out = held_out(&walks);
+        self.held_out = fitting::held_out(&walks);
         self.anywhere = OnceLock::new();
         let drawn = self.supervision == Supervision::BetweenLabels && (epoch > 1 || self.has_network());
         if drawn {
@@ -280,7 +182,7 @@ impl Method for RobotEm {
         self.models = models;
         let surprise = self.calibrate(epoch, &walks);
         self.walks = Some(walks);
-        Ok(self.report(reports, surprise, drawn))
+        Ok(self.report(&reports, surprise, drawn))
     }
 
     fn track(&self, episodes: &[Trajectory], how: Tracking) -> Result<Vec<Track>> {

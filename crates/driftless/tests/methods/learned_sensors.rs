@@ -115,7 +115,7 @@ fn set(episodes: Vec<Trajectory>, share: f64) -> TrainingSet {
 }
 
 fn built(experiment: &Experiment, lessons: &TrainingSet) -> Box<dyn Method> {
-    build(experiment, &Normalisation::measure_in(lessons, Some(Frame::Robot)).unwrap()).unwrap()
+    build(experiment, &Normalisation::measure_in(Frame::Robot, lessons).unwrap()).unwrap()
 }
 
 fn trained(experiment: &Experiment, lessons: &TrainingSet) -> Box<dyn Method> {

@@ -15,8 +15,12 @@ const APART: usize = 20;
 /// Comparisons that say something.
 const LEAST: usize = 50;
 
-/// Why columns of finite readings are no distances, if they seem to be none.
-pub(super) fn why_no_distances(columns: &[Vec<f32>], episodes: &[Trajectory]) -> Option<String> {
+/// Why columns of finite readings are no distances, if they seem to be none; actions tell the way if they are metric.
+pub(super) fn why_no_distances(
+    columns: &[Vec<f32>],
+    episodes: &[Trajectory],
+    is_metric: bool,
+) -> Option<String> {
     if let Some(column) = columns.iter().position(|column| column.iter().any(|&x| x < 0.0)) {
         return Some(format!("column {column} has numbers below 0, which no distance is"));
     }
@@ -26,7 +30,7 @@ pub(super) fn why_no_distances(columns: &[Vec<f32>], episodes: &[Trajectory]) ->
             "columns beside each other differ by {share:.1} of what those far apart do: no beams of a scan"
         ));
     }
-    let change = change(episodes).filter(|change| !CHANGE.contains(change))?;
+    let change = change(episodes).filter(|change| is_metric && !CHANGE.contains(change))?;
     Some(format!(
         "they change by {change:.2} for a unit of the robot's way: distances to beacons, by 0.6 or so"
     ))
@@ -105,7 +109,7 @@ mod tests {
 
     fn is_distances(width: usize, reading: impl Fn([f64; 2], usize) -> f64) -> bool {
         let (columns, episodes) = log(width, reading);
-        why_no_distances(&columns, &episodes).is_none()
+        why_no_distances(&columns, &episodes, true).is_none()
     }
 
     #[test]

@@ -2,10 +2,12 @@
 //! together, as in mazes. κ cos(e, ê) is the log-likelihood but for a constant.
 
 mod beams;
+mod input;
 mod numbers;
 mod pictures;
 
 pub(super) use beams::Beams;
+pub(super) use input::World;
 pub(super) use numbers::Numbers;
 pub(super) use pictures::Pictures;
 
@@ -13,12 +15,11 @@ use super::sensor::{Example, Model};
 use super::walks::Measured;
 use crate::dropout::Phase;
 use crate::error::{Error, Result};
-use crate::learn::{EpochReport, Normalisation, SensorSettings};
+use crate::learn::{EpochReport, SensorSettings};
 use crate::methods::anchored::sensor::{Matcher, matcher_of};
 use crate::methods::anchored::store::{find, named};
 use crate::methods::anchored::{LEAST_RATE, RATE};
 use crate::methods::updates::{Figures, Tally};
-use crate::nets::ConvPlan;
 use crate::ops::{EncoderWorkspace, FrameEncoder};
 use crate::optimise::{Adam, Optimiser, Rule, Schedule};
 use crate::parameters::{self, Named, replace};
@@ -27,6 +28,7 @@ use driftless_core::{Particles, Reading, Space};
 use driftless_kernels::contrast::{Atlas, Workspace};
 use driftless_world::random::Random;
 use driftless_world::trajectory::Rows;
+use input::Input;
 
 /// Readings of an update, and poses of each.
 const READINGS: usize = 128;
@@ -40,35 +42,9 @@ const AROUND: f64 = 2.0;
 /// The shortest wave is about so many mean steps long, whatever the extent of the world, as in mazes.
 const SHORTEST: f64 = 6.0;
 
-/// What a network is told of the world before it learns.
-pub(in super::super) struct World<'a> {
-    pub(in super::super) normalisation: &'a Normalisation,
-    pub(in super::super) seed: u64,
-    /// How often it will be fitted.
-    pub(in super::super) epochs: u64,
-}
-
-/// How readings become numbers for a network.
-pub(in super::super) trait Input: Clone + Send + Sync + 'static {
-    /// The network of readings; its image is what [`Input::write`] writes.
-    fn plan(&self) -> ConvPlan;
-
-    /// Measures what numbers are normalised by.
-    fn measure(&mut self, examples: &[Example]);
-
-    /// Adds the numbers of a reading; in training, of one that might have been, too. False, and nothing, if it is missing.
-    fn write(&self, seen: &Measured, training: Option<&mut Random>, to: &mut Vec<f32>) -> bool;
-
-    /// What numbers are normalised by.
-    fn scale(&self) -> Vec<f64>;
-
-    /// Takes it back; false if it cannot be.
-    fn set_scale(&mut self, scale: &[f64]) -> bool;
-}
-
 /// A sensor of any readings.
 #[derive(Clone)]
-pub(in super::super) struct Network<I> {
+pub(in crate::methods::robot) struct Network<I> {
     input: I,
     name: String,
     /// The networks' shape; their weights are the values, which the encoder has where kernels want them.
@@ -87,7 +63,7 @@ pub(in super::super) struct Network<I> {
 
 impl<I: Input> Network<I> {
     /// First weights.
-    pub(in super::super) fn new(input: I, settings: &SensorSettings, world: &World) -> Self {
+    pub(in crate::methods::robot) fn new(input: I, settings: &SensorSettings, world: &World) -> Self {
         let World { normalisation, seed, epochs } = *world;
         // Sensors of different names have different weights.
         let seed = settings.name.bytes().fold(seed, |seed, byte| Random::stream(seed, byte.into()).bits());

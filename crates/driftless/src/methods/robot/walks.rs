@@ -10,7 +10,7 @@ pub(super) struct Walk {
     /// What was measured at each step; NaN is missing. Rows of nothing where there is a camera alone.
     pub(super) readings: Rows,
     /// What the camera saw.
-    camera: Option<Camera>,
+    pub(super) camera: Option<Camera>,
     /// The motion into each step, in the robot's frame, as odometry says it.
     pub(super) actions: Vec<[f32; 3]>,
     /// Known poses.

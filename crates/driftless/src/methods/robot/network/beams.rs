@@ -3,7 +3,7 @@
 
 use super::super::sensor::Example;
 use super::super::walks::Measured;
-use super::Input;
+use super::input::Input;
 use crate::learn::SensorSettings;
 use crate::nets::ConvPlan;
 use driftless_world::random::Random;
@@ -21,7 +21,7 @@ const NEAR: f64 = 0.05;
 
 /// The beams of a scanner.
 #[derive(Clone)]
-pub(in super::super) struct Beams {
+pub(in crate::methods::robot) struct Beams {
     columns: [usize; 2],
     reach: f32,
     /// Neighbours that are averaged.
@@ -32,7 +32,7 @@ pub(in super::super) struct Beams {
 
 impl Beams {
     /// Not measured yet.
-    pub(in super::super) fn new(settings: &SensorSettings) -> Self {
+    pub(in crate::methods::robot) fn new(settings: &SensorSettings) -> Self {
         Self {
             columns: settings.columns,
             reach: settings.reach as f32,

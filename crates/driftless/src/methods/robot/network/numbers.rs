@@ -2,7 +2,7 @@
 
 use super::super::sensor::Example;
 use super::super::walks::Measured;
-use super::Input;
+use super::input::Input;
 use crate::learn::SensorSettings;
 use crate::nets::ConvPlan;
 use driftless_world::random::Random;
@@ -19,7 +19,7 @@ const FARTHEST: f32 = 5.0;
 
 /// The columns of a sensor.
 #[derive(Clone)]
-pub(in super::super) struct Numbers {
+pub(in crate::methods::robot) struct Numbers {
     columns: [usize; 2],
     /// Mean and inverse deviation of each.
     scale: Vec<[f32; 2]>,
@@ -27,7 +27,7 @@ pub(in super::super) struct Numbers {
 
 impl Numbers {
     /// Not measured yet.
-    pub(in super::super) fn new(settings: &SensorSettings) -> Self {
+    pub(in crate::methods::robot) fn new(settings: &SensorSettings) -> Self {
         Self { columns: settings.columns, scale: vec![[0.0, 1.0]; settings.width()] }
     }
 

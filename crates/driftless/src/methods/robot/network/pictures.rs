@@ -2,7 +2,7 @@
 
 use super::super::sensor::Example;
 use super::super::walks::Measured;
-use super::{Input, World};
+use super::input::{Input, World};
 use crate::batch::PixelScale;
 use crate::nets::ConvPlan;
 use driftless_world::random::Random;
@@ -14,13 +14,13 @@ const MOVED: usize = 8;
 
 /// A camera's images, whose sizes and statistics the data told.
 #[derive(Clone)]
-pub(in super::super) struct Pictures {
+pub(in crate::methods::robot) struct Pictures {
     pixels: PixelScale,
 }
 
 impl Pictures {
     /// As they were measured with everything else.
-    pub(in super::super) fn new(world: &World) -> Self {
+    pub(in crate::methods::robot) fn new(world: &World) -> Self {
         Self { pixels: world.normalisation.pixels.clone() }
     }
 }
