@@ -151,7 +151,7 @@ fn settle(cell: &Cell, world: &World, folder: &Path) -> Result<()> {
     let ended = if folder.join("config.toml").is_file() {
         train::run_again(folder, |_| Watcher::new(epochs))?
     } else {
-        let files = Files { train: world.train.clone(), valid: None, steps: None };
+        let files = Files { train: world.train.clone(), more: Vec::new(), valid: None, steps: None };
         train::run_new(&cell.experiment, &files, folder, &mut Watcher::new(epochs))?
     };
     let Ended { outcome, best, .. } = ended;
