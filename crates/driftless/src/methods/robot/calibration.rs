@@ -12,6 +12,8 @@ use rayon::prelude::*;
 
 /// Factors of log-likelihoods to choose from: beams err together, and so do scans that follow each other.
 const TEMPERS: [f64; 6] = [0.03, 0.07, 0.15, 0.3, 0.6, 1.0];
+/// And for networks, which may have learned too few readings by heart: next to nothing, so that odometry is left.
+const LESS: [f64; 2] = [0.003, 0.01];
 /// Factors of the motion's noise to choose from: odometry jumps now and then, which its deviation does not tell.
 const NOISES: [f64; 3] = [1.0, 2.0, 4.0];
 /// The same where there is no odometry: noise that explains the way from label to label as a random walk is too much for a

@@ -14,8 +14,8 @@ const MOST_BEAMS: usize = 180;
 /// The share of features that dropout keeps.
 const KEEP: f64 = 0.5;
 /// In training, noise on logarithms, in their deviation, and the share of beams that meet nothing.
-const NOISE: f64 = 0.05;
-const LOST: f64 = 0.03;
+const NOISE: f64 = 0.15;
+const LOST: f64 = 0.15;
 /// Distances below this share of the mean are all near.
 const NEAR: f64 = 0.05;
 
