@@ -223,6 +223,9 @@ impl Tracker {
         if height.checked_mul(width).and_then(|n| n.checked_mul(channels)) != Some(pixels.len()) {
             return Err(format!("has {} bytes, which are not {height} x {width} x {channels}", pixels.len()));
         }
+        if pixels.is_empty() {
+            return Err("has no pixels".to_owned());
+        }
         let wanted = self.camera.ok_or("is there, but the run learned from none")?;
         if self.world == WorldKind::Robot {
             let pixels = Pixels::Bytes(pixels.to_vec());
@@ -234,7 +237,9 @@ impl Tracker {
                 bytes.extend_from_slice(pixels);
             }
         }
-        let seen = [self.image.height, self.image.width, self.image.channels.min(wanted[2])];
+        // Mazes look at colours alone, whatever else there is.
+        let most = if self.world == WorldKind::Robot { channels } else { wanted[2] };
+        let seen = [self.image.height, self.image.width, channels.min(most)];
         if seen != wanted {
             let [tall, wide, deep] = wanted;
             return Err(format!(

@@ -3,7 +3,8 @@
 mod readings;
 
 use super::{
-    Experiment, MotionKind, MotionSettings, SensorEncoder, SensorKind, SensorSettings, StateKind, StateSettings, WorldKind,
+    Experiment, MotionKind, MotionSettings, SensorEncoder, SensorKind, SensorSettings, StateKind,
+    StateSettings, WorldKind,
 };
 use crate::error::Result;
 use crate::methods::check_given;

@@ -222,14 +222,14 @@ impl Method for RobotEm {
             self.learn_motion(&walks)?;
         }
         self.held_out = fitting::held_out(&walks);
-        let drawn = self.supervision == Supervision::BetweenLabels && (epoch > 1 || self.has_network());
-        if drawn {
+        if self.supervision == Supervision::BetweenLabels && (epoch > 1 || self.has_network()) {
             self.draw(epoch, &walks);
         }
         let (models, reports) = self.fitted(epoch, &walks);
         self.models = models;
         let surprise = self.calibrate(epoch, &walks);
         self.walks = Some(walks);
+        let drawn = self.paths.iter().any(|path| !path.is_empty());
         Ok(self.report(&reports, surprise, drawn))
     }
 

@@ -27,7 +27,10 @@ impl Mcl {
         filter.models = experiment.sensor.iter().filter_map(textbook_model_of).collect();
         filter.sees = false;
         if filter.models.is_empty() {
-            return Err(Error::setting("sensor", "mcl needs a scan, ranges or landmarks: it knows maps alone"));
+            return Err(Error::setting(
+                "sensor",
+                "mcl needs a scan, ranges or landmarks: it knows maps alone",
+            ));
         }
         filter.textbook = Some(experiment.robot.alphas.map(|alpha| alpha as f32));
         filter.tuning.tempering = 1.0;

@@ -119,6 +119,11 @@ impl<I: Input> Network<I> {
         self.places = (0..MOST_PLACES.min(4 * examples.len())).map(place).collect();
     }
 
+    /// Whether features say nothing: nothing was seen, or nothing learned, as on a given map without labels.
+    fn is_silent(&self, features: &[f32]) -> bool {
+        self.places.is_empty() || features.iter().all(|&feature| feature == 0.0)
+    }
+
     fn prefix(&self, part: &str) -> String {
         format!("sensor.{}.{part}", self.name)
     }
@@ -186,7 +191,7 @@ impl<I: Input> Model for Network<I> {
     }
 
     fn score(&self, reading: &[f32], poses: &Particles, log: &mut [f32]) -> Reading {
-        if reading.iter().all(|&feature| feature == 0.0) {
+        if self.is_silent(reading) {
             return Reading::Missing;
         }
         self.used.scores(reading, poses, &mut EncoderWorkspace::default(), log);
@@ -198,7 +203,7 @@ impl<I: Input> Model for Network<I> {
     }
 
     fn look_up(&self, reading: &[f32], atlas: &Atlas, log: &mut [f32]) -> Reading {
-        if reading.iter().all(|&feature| feature == 0.0) {
+        if self.is_silent(reading) {
             return Reading::Missing;
         }
         let mut cosines = Vec::new();
