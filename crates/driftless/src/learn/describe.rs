@@ -178,7 +178,19 @@ fn sensor_of(
             format!("sensor: ranges to {width} beacons (a column each; fewer than {LEAST_BEAMS})"),
         );
     }
-    let (first, last, known) = match angles {
+    let (first, last, known) = bearings_of(width, angles);
+    let reach = reach(columns);
+    let sensor =
+        SensorSettings { name: "scan".into(), first_degrees: first, last_degrees: last, reach, ..all() };
+    let why = format!(
+        "sensor: a scan of {width} beams from {first:.1} to {last:.1} degrees ({known}); from {reach:.2} on nothing was met"
+    );
+    (sensor, why)
+}
+
+/// Bearings of the first and the last of so many beams in degrees, and how that is known.
+fn bearings_of(width: usize, angles: Option<&[f64]>) -> (f64, f64, &'static str) {
+    match angles {
         // Bearings may be wrapped to half a turn: the way around is the sum of the steps.
         Some(angles) => {
             let around: f64 = angles.windows(2).map(|pair| wrap(pair[1] - pair[0])).sum();
@@ -189,14 +201,7 @@ fn sensor_of(
             (-90.0, 89.0 + f64::from(u8::from(width == 181)), "a guess by their number; set them")
         }
         None => (-180.0, 180.0 - 360.0 / width as f64, "a guess by their number; set them"),
-    };
-    let reach = reach(columns);
-    let sensor =
-        SensorSettings { name: "scan".into(), first_degrees: first, last_degrees: last, reach, ..all() };
-    let why = format!(
-        "sensor: a scan of {width} beams from {first:.1} to {last:.1} degrees ({known}); from {reach:.2} on nothing was met"
-    );
-    (sensor, why)
+    }
 }
 
 /// Where scanners say that they met nothing: many readings share the greatest value.

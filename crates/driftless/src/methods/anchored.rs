@@ -230,7 +230,7 @@ mod tests {
         let images = Images { height: 24, width: 24, channels: 3, pixels };
         let normalisation = Normalisation {
             pixels: PixelScale::measure([&images]).unwrap(),
-            readings: Default::default(),
+            readings: crate::batch::ReadingScale::default(),
             state_mean: [0.0; 3],
             state_std: [1.0; 3],
             action_std: [1.0; 3],

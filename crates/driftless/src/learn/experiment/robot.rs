@@ -210,31 +210,8 @@ impl SensorSettings {
     /// Fails if a setting is out of its range.
     pub(super) fn check(&self) -> Result<()> {
         let wrong = |problem: &str| Err(Error::setting(format!("sensor `{}`", self.name), problem));
-        if !self.map.is_empty() && self.kind != SensorKind::Scan {
-            return wrong("map is for scans; beacons names a file of places");
-        }
-        if !self.beacons.is_empty() && !matches!(self.kind, SensorKind::Ranges | SensorKind::Landmarks) {
-            return wrong("beacons is for ranges and landmarks; map names a ROS map of scans");
-        }
-        if self.is_given() && self.encoder() == SensorEncoder::Network {
-            return wrong("a map is given, which a network cannot use: leave out one of map and encoder");
-        }
+        self.check_model()?;
         let positive = |x: f64| x.is_finite() && x > 0.0;
-        match (self.kind, self.encoder()) {
-            (SensorKind::Vector | SensorKind::Image, SensorEncoder::Map) => {
-                return wrong("there are no maps of images or vectors: encoder must be network");
-            }
-            (SensorKind::Ranges | SensorKind::Landmarks, SensorEncoder::Network) => {
-                return wrong("ranges and landmarks have places: for a network their kind must be vector");
-            }
-            _ => {}
-        }
-        if !(1..=1_000_000).contains(&self.updates) {
-            return wrong("updates must be from 1 to 1000000");
-        }
-        if self.encoder() == SensorEncoder::Network && self.width() > MOST_INPUTS {
-            return wrong("a network takes 4096 columns at most");
-        }
         if self.kind == SensorKind::Image {
             return if self.width() == 0 { Ok(()) } else { wrong("images have no columns: leave them out") };
         }
@@ -249,6 +226,36 @@ impl SensorSettings {
         }
         if !self.first_degrees.is_finite() || !self.last_degrees.is_finite() {
             return wrong("first_degrees and last_degrees must be numbers");
+        }
+        Ok(())
+    }
+
+    /// Fails if what is given, and what is learned, do not go together with what it measures.
+    fn check_model(&self) -> Result<()> {
+        let wrong = |problem: &str| Err(Error::setting(format!("sensor `{}`", self.name), problem));
+        if !self.map.is_empty() && self.kind != SensorKind::Scan {
+            return wrong("map is for scans; beacons names a file of places");
+        }
+        if !self.beacons.is_empty() && !matches!(self.kind, SensorKind::Ranges | SensorKind::Landmarks) {
+            return wrong("beacons is for ranges and landmarks; map names a ROS map of scans");
+        }
+        if self.is_given() && self.encoder() == SensorEncoder::Network {
+            return wrong("a map is given, which a network cannot use: leave out one of map and encoder");
+        }
+        match (self.kind, self.encoder()) {
+            (SensorKind::Vector | SensorKind::Image, SensorEncoder::Map) => {
+                return wrong("there are no maps of images or vectors: encoder must be network");
+            }
+            (SensorKind::Ranges | SensorKind::Landmarks, SensorEncoder::Network) => {
+                return wrong("ranges and landmarks have places: for a network their kind must be vector");
+            }
+            _ => {}
+        }
+        if !(1..=1_000_000).contains(&self.updates) {
+            return wrong("updates must be from 1 to 1000000");
+        }
+        if self.encoder() == SensorEncoder::Network && self.width() > MOST_INPUTS {
+            return wrong("a network takes 4096 columns at most");
         }
         Ok(())
     }

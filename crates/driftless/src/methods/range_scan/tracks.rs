@@ -153,7 +153,7 @@ mod tests {
         let images = Images { height: 1, width: 2, channels: 1, pixels: Pixels::Bytes(vec![0, 9]) };
         let normalisation = Normalisation {
             pixels: PixelScale::measure([&images]).unwrap(),
-            readings: Default::default(),
+            readings: crate::batch::ReadingScale::default(),
             state_mean: [0.0; 3],
             state_std: [1.0; 3],
             action_std: [1.0; 3],
