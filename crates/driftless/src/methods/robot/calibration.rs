@@ -52,7 +52,8 @@ impl RobotEm {
         let noises: &[f64] = if self.missing == [0.0; 2] { &NOISES_WITHOUT_ODOMETRY } else { &NOISES };
         let all = noises.iter().flat_map(|&noise| TEMPERS.map(|tempering| Tuning { tempering, noise }));
         let tried: Vec<(Tuning, (f64, usize))> = all.map(|tuning| (tuning, evaluate(tuning))).collect();
-        let best = tried.iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0)).filter(|best| best.1.1 > 0);
+        // The most careful of those that are alike.
+        let best = tried.iter().rev().max_by(|a, b| a.1.0.total_cmp(&b.1.0)).filter(|best| best.1.1 > 0);
         let &(tuning, (sum, labels)) = best?;
         self.tuning = tuning;
         Some(-sum / labels as f64)
