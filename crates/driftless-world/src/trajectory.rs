@@ -167,6 +167,20 @@ pub struct Camera {
     pub known: Vec<bool>,
 }
 
+impl Camera {
+    /// The images that there are; nothing if there are none.
+    pub fn taken(&self) -> Option<Images> {
+        let stride = self.images.stride();
+        let all = self.known.iter().enumerate().filter(|(_, known)| **known);
+        let numbers = all.flat_map(|(t, _)| t * stride..(t + 1) * stride);
+        let pixels = match &self.images.pixels {
+            Pixels::Bytes(bytes) => Pixels::Bytes(numbers.map(|i| bytes[i]).collect()),
+            Pixels::Floats(floats) => Pixels::Floats(numbers.map(|i| floats[i]).collect()),
+        };
+        (!pixels.is_empty()).then_some(Images { pixels, ..self.images })
+    }
+}
+
 /// True states, known at some steps only. An unknown state is absent, not a number in disguise.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Labels {

@@ -4,11 +4,13 @@ mod lessons;
 mod pixels;
 mod readings;
 mod scale;
+mod shrunk;
 
 pub use pixels::PixelScale;
 pub(crate) use readings::images_of;
 pub use readings::{Readings, Scales};
 pub use scale::ReadingScale;
+pub use shrunk::shrunk;
 
 use burn::tensor::{Bool, Tensor};
 

@@ -19,11 +19,12 @@ pub use data::{Source, TrainingSet};
 pub use describe::{Described, describe};
 pub use experiment::{
     Experiment, HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, MethodName, MotionFrame,
-    MotionKind, MotionSettings, RobotSettings, RobotStart, ScanModel, SeenImages, SeenMaps, SensorKind,
-    SensorSettings, StateKind, StateSettings, ViewGeometry, WorldKind,
+    MotionKind, MotionSettings, RobotSettings, RobotStart, ScanModel, SeenImages, SeenMaps, SensorEncoder,
+    SensorKind, SensorSettings, StateKind, StateSettings, ViewGeometry, WorldKind,
 };
 pub use gathered::{Files, Gathered};
 pub use normalisation::Normalisation;
+pub(crate) use recordings::MOST_SIDE;
 pub use recordings::{Purpose, Recordings, guess_maze};
 pub use session::{
     Build, DataFiles, EpochRecord, HANDFUL, Material, Observer, Outcome, RunConfig, RunFolder, Session,

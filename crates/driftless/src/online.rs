@@ -27,8 +27,9 @@ mod replay;
 pub use estimate::Estimate;
 pub use replay::follow_whole;
 
+use crate::batch::shrunk;
 use crate::error::{Error, Result};
-use crate::learn::{MotionKind, Trained, WorldKind};
+use crate::learn::{MOST_SIDE, MotionKind, SensorKind, Trained, WorldKind};
 use crate::methods::build;
 use driftless_core::Belief;
 use driftless_world::trajectory::{Images, Pixels};
@@ -117,6 +118,8 @@ pub struct Tracker {
     motion: MotionKind,
     /// Height and width of recorded images; of other robots' logs 1 and the numbers of an observation.
     size: [usize; 2],
+    /// Height, width and channels of images as they are looked at, if the run learned from some.
+    camera: Option<[usize; 3]>,
     readings: Vec<f32>,
     image: Images,
     time: Option<f64>,
@@ -158,8 +161,14 @@ impl Tracker {
         if experiment.world == WorldKind::Maze && !pixels.fits_into([height, width]) {
             return Err(Error::setting("image", "of the run does not fit its pixel normalisation"));
         }
+        let sees = experiment.sensor.iter().any(|sensor| sensor.kind == SensorKind::Image);
+        let camera = match (experiment.world, pixels.shape()) {
+            (WorldKind::Robot, [channels, height, width]) => sees.then_some([height, width, channels]),
+            (_, [channels, ..]) => Some([height, width, channels]),
+        };
         Ok(Some(Self {
             filter,
+            camera,
             world: experiment.world,
             motion: experiment.motion.kind,
             size: [height, width],
@@ -176,7 +185,8 @@ impl Tracker {
 
     /// How many numbers it wants of the sensors: 0 in mazes.
     pub fn readings(&self) -> usize {
-        if self.world == WorldKind::Robot { self.size[1] } else { 0 }
+        // Vectors are images of one line.
+        if self.world == WorldKind::Robot && self.size[0] == 1 { self.size[1] } else { 0 }
     }
 
     /// One step. In mazes the middle of the image is looked at. What is missing, or an action that is not finite or beyond
@@ -205,25 +215,36 @@ impl Tracker {
         Ok(self.filter.step(Observation { readings, image, action }))
     }
 
-    /// Takes an image over, in memory that is used again.
+    /// Takes an image over: in mazes in memory that is used again, of other robots shrunk as recordings are.
     fn see(
         &mut self,
         Frame { size: [height, width, channels], pixels }: Frame,
     ) -> std::result::Result<(), String> {
-        let [wanted_height, wanted_width] = self.size;
-        let fits = [height, width] == self.size && channels >= 3;
-        if self.world == WorldKind::Maze && !fits {
-            return Err(format!(
-                "has {height} x {width} pixels of {channels} channels, {wanted_height} x {wanted_width} x 3 are wanted"
-            ));
-        }
         if height.checked_mul(width).and_then(|n| n.checked_mul(channels)) != Some(pixels.len()) {
             return Err(format!("has {} bytes, which are not {height} x {width} x {channels}", pixels.len()));
         }
-        (self.image.height, self.image.width, self.image.channels) = (height, width, channels);
-        if let Pixels::Bytes(bytes) = &mut self.image.pixels {
-            bytes.clear();
-            bytes.extend_from_slice(pixels);
+        if pixels.is_empty() {
+            return Err("has no pixels".to_owned());
+        }
+        let wanted = self.camera.ok_or("is there, but the run learned from none")?;
+        if self.world == WorldKind::Robot {
+            let pixels = Pixels::Bytes(pixels.to_vec());
+            self.image = shrunk(Images { height, width, channels, pixels }, MOST_SIDE);
+        } else {
+            (self.image.height, self.image.width, self.image.channels) = (height, width, channels);
+            if let Pixels::Bytes(bytes) = &mut self.image.pixels {
+                bytes.clear();
+                bytes.extend_from_slice(pixels);
+            }
+        }
+        // Mazes look at colours alone, whatever else there is.
+        let most = if self.world == WorldKind::Robot { channels } else { wanted[2] };
+        let seen = [self.image.height, self.image.width, channels.min(most)];
+        if seen != wanted {
+            let [tall, wide, deep] = wanted;
+            return Err(format!(
+                "has {height} x {width} pixels of {channels} channels, {tall} x {wide} x {deep} are wanted"
+            ));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::{Cell, World};
 use crate::args::{Paper, Reproduce};
 use crate::usage::misused;
 use anyhow::{Context, Result};
-use driftless::learn::{RunFolder, describe};
+use driftless::learn::{RunFolder, SensorKind, SensorSettings, describe};
 use driftless_world::files::{NewFile, Overwrite};
 use std::io::Write;
 use std::path::Path;
@@ -24,8 +24,8 @@ pub fn worlds(wanted: &Reproduce) -> Result<Vec<World>> {
     Ok(all)
 }
 
-/// Fills in what the logs look like; each is looked at once.
-pub fn describe_all(cells: &mut [Cell], robots: &[World]) -> Result<()> {
+/// Fills in what the logs look like; each is looked at once. Without a sensor that has a map there is no `mcl`.
+pub fn describe_all(cells: &mut Vec<Cell>, robots: &[World]) -> Result<()> {
     for world in robots {
         let mut own = cells.iter_mut().filter(|cell| cell.world == world.name).peekable();
         let Some(first) = own.peek() else { continue };
@@ -34,8 +34,11 @@ pub fn describe_all(cells: &mut [Cell], robots: &[World]) -> Result<()> {
             cell.experiment.sensor.clone_from(&looks.sensor);
             cell.experiment.robot.clone_from(&looks.robot);
             cell.experiment.trajectories = looks.trajectories;
+            (cell.experiment.state, cell.experiment.motion) = (looks.state, looks.motion);
         }
     }
+    let has_map = |sensor: &SensorSettings| !matches!(sensor.kind, SensorKind::Vector | SensorKind::Image);
+    cells.retain(|cell| cell.recipe.name != "mcl" || cell.experiment.sensor.iter().any(has_map));
     Ok(())
 }
 

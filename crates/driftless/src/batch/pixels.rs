@@ -106,6 +106,36 @@ impl PixelScale {
 }
 
 impl PixelScale {
+    /// Adds one of some images, normalised and channels first, moved by rows and columns with its edges carried on. False,
+    /// and nothing, if it is of another size or not finite.
+    pub(crate) fn normalise_moved(
+        &self,
+        images: &Images,
+        number: usize,
+        [down, right]: [isize; 2],
+        values: &mut Vec<f32>,
+    ) -> bool {
+        let [channels, height, width] = self.shape();
+        if check(images, self.shape()).is_err() || number >= images.len() {
+            return false;
+        }
+        let (first, begun) = (number * images.stride(), values.len());
+        let within = |at: usize, by: isize, size: usize| at.saturating_add_signed(by).min(size - 1);
+        for channel in 0..channels {
+            for place in 0..height * width {
+                let row = within(place / width, down, height);
+                let pixel = (row * width + within(place % width, right, width)) * channels + channel;
+                let mean = self.mean[place * channels + channel];
+                values.push((images.pixels.get(first + pixel) - mean) / self.std[channel]);
+            }
+        }
+        let finite = values[begun..].iter().all(|x| x.is_finite());
+        if !finite {
+            values.truncate(begun);
+        }
+        finite
+    }
+
     /// Whether it is for the middle of RGB images of this height and width, and complete.
     pub(crate) fn fits_into(&self, [height, width]: [usize; 2]) -> bool {
         let [channels, inner_height, inner_width] = self.shape();

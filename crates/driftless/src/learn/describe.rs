@@ -1,14 +1,17 @@
 //! What a robot's log looks like: which sensors it seems to hold, and why.
 
+mod readings;
+
 use super::{
-    Experiment, MotionKind, MotionSettings, SensorKind, SensorSettings, StateKind, StateSettings, WorldKind,
+    Experiment, MotionKind, MotionSettings, SensorEncoder, SensorKind, SensorSettings, StateKind,
+    StateSettings, WorldKind,
 };
 use crate::error::Result;
 use crate::methods::check_given;
 use driftless_world::files::log::LogFile;
 use driftless_world::pose::{Frame, wrap};
-use driftless_world::trajectory::Observations;
-use driftless_world::{Dataset, Error, Trajectory};
+use driftless_world::trajectory::{Images, Observations};
+use driftless_world::{Dataset, Trajectory};
 use std::f64::consts::PI;
 use std::path::Path;
 
@@ -45,21 +48,10 @@ pub fn describe(experiment: &Experiment, path: &Path) -> Result<Described> {
     ));
     notes.push(moving(&mut experiment, &episodes[0]));
     if experiment.sensor.is_empty() {
-        let mut columns: Vec<Vec<f32>> = Vec::new();
-        for episode in &episodes {
-            let Observations::Vectors(rows) = &episode.observations else {
-                let problem =
-                    "holds images; a robot's own log is learned from scans, ranges or landmarks so far";
-                return Err(Error::new(problem).in_field("observations").in_file(path).into());
-            };
-            columns.resize(rows.width(), Vec::new());
-            for (i, &value) in rows.values().iter().enumerate().filter(|(_, value)| value.is_finite()) {
-                columns[i % rows.width()].push(value);
-            }
+        for (sensor, why) in sensors_of(&experiment, &episodes, file.beam_angles()) {
+            notes.push(why);
+            experiment.sensor.push(sensor);
         }
-        let (sensor, why) = sensor_of(&columns, file.beam_angles());
-        notes.push(why);
-        experiment.sensor = vec![sensor];
     }
     give(&mut experiment, &mut notes);
     experiment.sensor.iter().try_for_each(check_given)?;
@@ -96,7 +88,9 @@ fn give(experiment: &mut Experiment, notes: &mut Vec<String>) {
         (std::mem::take(&mut experiment.robot.map), std::mem::take(&mut experiment.robot.beacons));
     for sensor in &mut experiment.sensor {
         match sensor.kind {
-            SensorKind::Scan if sensor.map.is_empty() => sensor.map.clone_from(&map),
+            SensorKind::Scan if sensor.map.is_empty() && sensor.encoder() == SensorEncoder::Map => {
+                sensor.map.clone_from(&map);
+            }
             SensorKind::Ranges | SensorKind::Landmarks if sensor.beacons.is_empty() => {
                 sensor.beacons.clone_from(&beacons);
             }
@@ -117,8 +111,47 @@ fn give(experiment: &mut Experiment, notes: &mut Vec<String>) {
     }
 }
 
-/// The sensor that columns of finite readings look like.
-fn sensor_of(columns: &[Vec<f32>], angles: Option<&[f64]>) -> (SensorSettings, String) {
+/// All sensors that a log seems to hold, and why.
+fn sensors_of(
+    experiment: &Experiment,
+    episodes: &[Trajectory],
+    angles: Option<&[f64]>,
+) -> Vec<(SensorSettings, String)> {
+    let (mut columns, mut sensors): (Vec<Vec<f32>>, _) = (Vec::new(), Vec::new());
+    for episode in episodes {
+        let Observations::Vectors(rows) = &episode.observations else { continue };
+        columns.resize(rows.width(), Vec::new());
+        for (i, &value) in rows.values().iter().enumerate().filter(|(_, value)| value.is_finite()) {
+            columns[i % rows.width()].push(value);
+        }
+    }
+    if !columns.is_empty() {
+        // Actions tell the robot's way if they are metric; who gives a map knows that there are distances.
+        let is_metric = experiment.motion.kind == MotionKind::Odometry;
+        let given =
+            if columns.len() < LEAST_BEAMS { &experiment.robot.beacons } else { &experiment.robot.map };
+        let why = readings::why_no_distances(&columns, episodes, is_metric).filter(|_| given.is_empty());
+        sensors.push(sensor_of(&columns, angles, why));
+    }
+    let images = episodes.iter().find_map(|episode| match &episode.observations {
+        Observations::Images(images) => Some(images),
+        Observations::Vectors(_) => Some(&episode.camera.as_ref()?.images),
+    });
+    if let Some(Images { height, width, channels, .. }) = images {
+        let sensor =
+            SensorSettings { name: "camera".into(), kind: SensorKind::Image, ..SensorSettings::default() };
+        let why = format!("sensor: a camera of {height} x {width} pixels, {channels} channels (a network)");
+        sensors.push((sensor, why));
+    }
+    sensors
+}
+
+/// The sensor that columns of finite readings look like, unless they are no distances.
+fn sensor_of(
+    columns: &[Vec<f32>],
+    angles: Option<&[f64]>,
+    no_distances: Option<String>,
+) -> (SensorSettings, String) {
     let width = columns.len();
     let all = || SensorSettings { columns: [0, width], ..SensorSettings::default() };
     let is_bearing = |column: &Vec<f32>| {
@@ -133,6 +166,10 @@ fn sensor_of(columns: &[Vec<f32>], angles: Option<&[f64]>) -> (SensorSettings, S
         let why =
             format!("sensor: {} landmarks (columns come in pairs of a distance and a bearing)", width / 2);
         return (sensor, why);
+    }
+    if let Some(why) = no_distances.filter(|_| angles.is_none()) {
+        let sensor = SensorSettings { name: "vector".into(), kind: SensorKind::Vector, ..all() };
+        return (sensor, format!("sensor: a vector of {width} numbers for a network ({why})"));
     }
     if angles.is_none() && width < LEAST_BEAMS {
         let sensor = SensorSettings { name: "ranges".into(), kind: SensorKind::Ranges, ..all() };

@@ -10,7 +10,7 @@ pub use house::{
 };
 pub use method_name::MethodName;
 pub use motion::{MotionFrame, MotionKind, MotionSettings, StateKind, StateSettings};
-pub use robot::{RobotSettings, RobotStart, ScanModel, SensorKind, SensorSettings};
+pub use robot::{RobotSettings, RobotStart, ScanModel, SensorEncoder, SensorKind, SensorSettings};
 
 use super::Ablation;
 use crate::config;
@@ -262,6 +262,11 @@ impl Experiment {
             return Err(Error::setting("motion", "and state are for logs of one's own: world = \"robot\""));
         }
         self.sensor.iter().try_for_each(SensorSettings::check)?;
+        let twice =
+            |(k, sensor): &(usize, &SensorSettings)| self.sensor[..*k].iter().any(|s| s.name == sensor.name);
+        if let Some((_, sensor)) = self.sensor.iter().enumerate().find(twice) {
+            return Err(Error::setting("sensor", format!("has two of the name `{}`", sensor.name)));
+        }
         let share = (0.0..=10.0).contains(&self.odometry_noise);
         config::check("odometry_noise", self.odometry_noise, share, "a share from 0 to 10")?;
         let visible = (0.0..=1000.0).contains(&self.pixel_noise);

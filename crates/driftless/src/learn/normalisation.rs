@@ -8,6 +8,7 @@ use driftless_world::pose::{Frame, Pose, wrap};
 use driftless_world::statistics::Moments;
 use driftless_world::trajectory::{Images, Observations};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::f64::consts::{FRAC_2_PI, PI};
 use std::ops::Range;
 
@@ -64,8 +65,9 @@ impl Normalisation {
     /// [`Normalisation::measure_in`] DPF's frame where there are images and no floor plan, else in that of robots.
     pub fn measure(lessons: &TrainingSet) -> Result<Self> {
         let first = if lessons.is_empty() { Vec::new() } else { lessons.lessons(&[0], 0)? };
-        let is_maze =
-            first.first().is_some_and(|lesson| lesson.floor().is_none() && images(lesson).is_some());
+        let is_maze = first.first().is_some_and(|lesson| {
+            lesson.floor().is_none() && matches!(lesson.observations(), Observations::Images(_))
+        });
         Self::measure_in(if is_maze { Frame::Reflected } else { Frame::Robot }, lessons)
     }
 
@@ -79,12 +81,13 @@ impl Normalisation {
             measured.extend(lessons.lessons(handful, 0)?.into_iter().map(Lesson::without_floor));
         }
         let lessons = measured;
-        let images: Vec<&Images> = lessons.iter().filter_map(images_of).collect();
+        let images: Vec<Cow<Images>> = lessons.iter().filter_map(taken).collect();
         let problem = |what: String| Error::File(driftless_world::Error::new(what));
         let pixels = if images.is_empty() && !lessons.is_empty() {
             PixelScale::none()
         } else {
-            PixelScale::measure(images).map_err(|what| problem(format!("training data: {what}")))?
+            PixelScale::measure(images.iter().map(AsRef::as_ref))
+                .map_err(|what| problem(format!("training data: {what}")))?
         };
         let readings = ReadingScale::measure(&lessons);
         let (mut states, mut actions) = ([Moments::default(); 3], [Moments::default(); 3]);
@@ -235,10 +238,11 @@ impl StepSizes {
     }
 }
 
-fn images(lesson: &Lesson) -> Option<&Images> {
-    match lesson.observations() {
-        Observations::Images(images) => Some(images),
-        Observations::Vectors(_) => None,
+/// All images that were taken.
+fn taken(lesson: &Lesson) -> Option<Cow<'_, Images>> {
+    match lesson.camera() {
+        Some(camera) => camera.taken().map(Cow::Owned),
+        None => images_of(lesson).map(Cow::Borrowed),
     }
 }
 

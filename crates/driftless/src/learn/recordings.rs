@@ -20,6 +20,7 @@ use driftless_world::random::Random;
 use driftless_world::{Dataset, Error, Pose, Trajectory};
 use house::Houses;
 use log::Logs;
+pub(crate) use log::MOST_SIDE;
 use std::path::{Path, PathBuf};
 
 /// What noise is drawn for; each has numbers of its own under the same seed.
@@ -122,7 +123,7 @@ impl Recordings {
         match &self.file {
             Robots::Maze(file) => file.image_shape(),
             Robots::House(file) => [56, 56, file.channels()],
-            Robots::Own(file) => [1, file.width(), 1],
+            Robots::Own(file) => file.shape(),
         }
     }
 
@@ -218,10 +219,15 @@ impl Recordings {
         }
         if let Robots::Own(file) = &self.file {
             // Episodes may have any length here, too.
-            let own = file.width();
-            let problem =
-                format!("has observations of {own} numbers, but {whose} of {width}; they must agree");
-            return if own == width { Ok(()) } else { wrong("observations", problem) };
+            let [own_height, own_width, _] = file.shape();
+            let problem = format!(
+                "has observations of {own_height} x {own_width} numbers, but {whose} of {height} x {width}; they must agree"
+            );
+            return if [own_height, own_width] == [height, width] {
+                Ok(())
+            } else {
+                wrong("observations", problem)
+            };
         }
         let own = self.steps()?;
         if let Some(wanted) = steps.filter(|steps| *steps != own) {

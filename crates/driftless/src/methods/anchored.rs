@@ -10,7 +10,7 @@ mod contrast;
 pub(super) mod noise;
 mod online;
 pub(super) mod paths;
-mod sensor;
+pub(super) mod sensor;
 pub(super) mod store;
 mod tracker;
 mod tracks;
@@ -41,8 +41,8 @@ use tracker::Tracker;
 use training::UPDATES;
 
 /// Adam's first rate, and the share of it that is left in the end.
-const RATE: f64 = 1e-3;
-const LEAST_RATE: f64 = 0.03;
+pub(super) const RATE: f64 = 1e-3;
+pub(super) const LEAST_RATE: f64 = 0.03;
 /// Epochs between two draws of paths, and between two calibrations.
 const ROUND: u64 = 5;
 /// A robot is found when its position is known within so many mean steps; twice as many lose more robots.

@@ -1,4 +1,4 @@
-//! A robot's own log: what its sensors measure is a map, which is learned with the paths of the robot.
+//! A robot's own log: what its sensors measure is a map or a network, which is learned with the paths of the robot.
 //!
 //! Label-anchored expectation maximisation. Odometry is calibrated by the labels; labels and odometry make Gaussian
 //! bridges; particles on them, weighted by what the sensors say, give paths (E-step); from the paths the map is made:
@@ -7,9 +7,11 @@
 
 mod beacons;
 mod calibration;
+mod fitting;
 mod given;
 mod mcl;
 mod motion;
+mod network;
 mod odometry;
 mod online;
 mod scan;
@@ -24,11 +26,12 @@ pub use odometry::RobotOdometry;
 
 use super::anchored::Supervision;
 use super::anchored::noise::{self, Known, Noise};
-use super::anchored::paths::{Drawn, Sizes, draw_paths};
+use super::anchored::paths::{Drawn, Evidence, Sizes, draw_paths};
 use super::anchored::store::{find, learned_of, named, paths_of, stored_learned, stored_paths};
 use crate::error::{Error, Result};
 use crate::learn::{
-    EpochReport, Experiment, Method, MotionKind, Normalisation, RobotSettings, Tracking, TrainingSet,
+    EpochReport, Experiment, Method, MotionKind, Normalisation, RobotSettings, SensorKind, Tracking,
+    TrainingSet,
 };
 use crate::online::{OnlineFilter, Start as OnlineStart};
 use crate::parameters::Named;
@@ -37,12 +40,13 @@ use crate::smooth::chain::Bridge;
 use driftless_core::{Filter, Stream};
 use driftless_world::evaluation::{Surroundings, Track};
 use driftless_world::pose::Frame;
-use driftless_world::trajectory::Trajectory;
+use driftless_world::trajectory::{Start, Trajectory};
 use motion::Bias;
+use network::World;
 use online::Shared;
 use rayon::prelude::*;
-use sensor::{Example, Model, Seen, model_of};
-use std::sync::OnceLock;
+use sensor::{Anywhere, Encoded, Model, Seen, model_of};
+use std::sync::{Arc, OnceLock};
 use walks::Walk;
 
 /// Particles on a bridge, and paths drawn of them.
@@ -65,6 +69,8 @@ struct Tuning {
 pub struct RobotEm {
     supervision: Supervision,
     models: Vec<Box<dyn Model>>,
+    /// Whether one of them looks at images.
+    sees: bool,
     settings: RobotSettings,
     frame: Frame,
     /// Standard deviations of position and heading in a step whose odometry is missing.
@@ -84,12 +90,16 @@ pub struct RobotEm {
     /// amcl's alphas, if odometry is neither calibrated nor its noise learned.
     textbook: Option<[f32; 4]>,
     filter: Filter,
+    /// Which episodes networks are kept from.
+    held_out: Vec<bool>,
     /// Made when missing.
     walks: Option<Vec<Walk>>,
     /// Numbers of an observation that sensors look at, at least.
     width: usize,
     /// What robots online share; made when missing.
     shared: OnceLock<Shared>,
+    /// Where a robot may be, made when one may be anywhere.
+    anywhere: OnceLock<Arc<Anywhere>>,
 }
 
 impl RobotEm {
@@ -108,9 +118,11 @@ impl RobotEm {
                 "must be above 0: a map needs some known poses, unless it is given",
             ));
         }
+        let world = World { normalisation, seed: experiment.seed, epochs: experiment.epochs };
         Ok(Self {
             supervision,
-            models: experiment.sensor.iter().map(model_of).collect(),
+            models: experiment.sensor.iter().map(|sensor| model_of(sensor, &world)).collect(),
+            sees: experiment.sensor.iter().any(|sensor| sensor.kind == SensorKind::Image),
             settings: experiment.robot.clone(),
             frame: experiment.frame(),
             missing: match experiment.motion.kind {
@@ -129,9 +141,11 @@ impl RobotEm {
             beacons_alone: experiment.sensor.iter().all(|sensor| !sensor.beacons.is_empty()),
             textbook: None,
             filter: ResamplerSettings::apply(experiment.resampler.as_ref(), Filter::bootstrap(1))?,
+            held_out: Vec::new(),
             walks: None,
             width: experiment.sensor.iter().map(|sensor| sensor.columns[1]).max().unwrap_or(0),
             shared: OnceLock::new(),
+            anywhere: OnceLock::new(),
         })
     }
 
@@ -162,13 +176,18 @@ impl RobotEm {
         Known::new(self.frame, actions.collect(), &walk.labels).with_missing(self.missing)
     }
 
-    /// The E-step: paths by labels, odometry and what the sensors say with the map so far.
+    /// The E-step: paths by labels, odometry and what the sensors say with what they learned so far, if anything.
     fn draw(&mut self, epoch: u64, walks: &[Walk]) {
         let draw = |(number, walk): (usize, &Walk)| -> Option<Drawn> {
             let bridge: Bridge = self.known(walk).smooth(self.noise)?.bridge().ok()?;
-            let mut evidence = Seen { models: &self.models, walk, tempering: self.tuning.tempering as f32 };
+            let mut seen = (epoch > 1).then(|| Seen {
+                encoded: Encoded::new(&self.models, walk),
+                tempering: self.tuning.tempering as f32,
+                memory: Vec::new(),
+            });
+            let evidence = seen.as_mut().map(|seen| seen as &mut dyn Evidence);
             let mut draws = Stream::new(self.seed ^ epoch.rotate_left(32), number as u64);
-            walk.has_label().then(|| draw_paths(&bridge, Some(&mut evidence), PATHS, &mut draws))
+            walk.has_label().then(|| draw_paths(&bridge, evidence, PATHS, &mut draws))
         };
         let all: Vec<Option<Drawn>> = walks.par_iter().enumerate().map(draw).collect();
         let sizes: Vec<f64> = all.iter().flatten().map(|drawn| drawn.effective_sample_size).collect();
@@ -176,69 +195,49 @@ impl RobotEm {
         self.paths = all.into_iter().map(|drawn| drawn.map_or_else(Vec::new, |drawn| drawn.poses)).collect();
     }
 
-    /// What the map is made of: readings, and the poses they may have been taken at.
-    fn examples<'a>(&'a self, walks: &'a [Walk], is_used: impl Fn(usize) -> bool) -> Vec<Example<'a>> {
-        let mut examples = Vec::new();
-        for (number, walk) in walks.iter().enumerate().filter(|(number, _)| is_used(*number)) {
-            for (t, label) in walk.labels.iter().enumerate() {
-                let drawn = self.paths.get(number).and_then(|path| path.get(t));
-                let poses = match (label, drawn) {
-                    (Some(label), _) => std::slice::from_ref(label),
-                    (None, Some(poses)) => poses,
-                    (None, None) => continue,
-                };
-                examples.push(Example { reading: walk.readings.row(t), poses });
-            }
-        }
-        examples
-    }
-
     fn model_parameters(&self) -> Vec<Named> {
         self.models.iter().flat_map(|model| model.parameters()).collect()
     }
 
-    /// The M-step.
-    fn fitted(&self, walks: &[Walk], is_used: impl Fn(usize) -> bool) -> Vec<Box<dyn Model>> {
-        let mut models: Vec<Box<dyn Model>> = self.models.iter().map(|model| model.fresh()).collect();
-        let examples = self.examples(walks, is_used);
-        for model in &mut models {
-            model.fit(&examples);
-        }
-        models
+    /// Where a robot may be.
+    fn anywhere(&self) -> &Arc<Anywhere> {
+        let count = self.settings.global_poses;
+        let made = || Arc::new(Anywhere::new(&self.models, &self.normalisation, count, self.seed));
+        self.anywhere.get_or_init(made)
     }
 }
 
 impl Method for RobotEm {
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
-        self.shared = OnceLock::new();
+        (self.shared, self.anywhere) = (OnceLock::new(), OnceLock::new());
         let walks = match self.walks.take() {
             Some(walks) => walks,
             None => walks::load(lessons)?,
         };
+        for (number, walk) in walks.iter().enumerate() {
+            self.check_images(walk).map_err(|error| error.in_record(format!("episode {number}")))?;
+        }
         if epoch == 1 {
             self.models.iter_mut().try_for_each(|model| model.prepare())?;
             self.learn_motion(&walks)?;
-        } else if self.supervision == Supervision::BetweenLabels {
+        }
+        self.held_out = fitting::held_out(&walks);
+        if self.supervision == Supervision::BetweenLabels && (epoch > 1 || self.has_network()) {
             self.draw(epoch, &walks);
         }
-        self.models = self.fitted(&walks, |_| true);
+        let (models, reports) = self.fitted(epoch, &walks);
+        self.models = models;
         let surprise = self.calibrate(epoch, &walks);
         self.walks = Some(walks);
         let drawn = self.paths.iter().any(|path| !path.is_empty());
-        Ok(EpochReport {
-            losses: surprise
-                .map(|loss| ("surprise at held-out labels".to_owned(), loss))
-                .into_iter()
-                .collect(),
-            updates: 1,
-            effective_sample_size: drawn.then_some(self.effective_sample_size),
-            ..EpochReport::default()
-        })
+        Ok(self.report(&reports, surprise, drawn))
     }
 
     fn track(&self, episodes: &[Trajectory], how: Tracking) -> Result<Vec<Track>> {
-        let anywhere = self.anywhere();
-        let one = |(number, episode)| self.track_one(&anywhere, number, episode, how);
+        let is_told = |episode: &Trajectory| matches!(episode.start, Some(Start::About { .. }));
+        let nowhere = Anywhere::new(&[], &self.normalisation, 1, self.seed);
+        let anywhere = if episodes.iter().all(is_told) { &nowhere } else { &**self.anywhere() };
+        let one = |(number, episode)| self.track_one(anywhere, number, episode, how);
         episodes.par_iter().enumerate().map(one).collect()
     }
 
@@ -261,12 +260,14 @@ impl Method for RobotEm {
     }
 
     fn memory(&self) -> Vec<Named> {
-        stored_paths(&self.paths, self.effective_sample_size).to_vec()
+        let mut all = stored_paths(&self.paths, self.effective_sample_size).to_vec();
+        all.extend(self.models.iter().flat_map(|model| model.memory()));
+        all
     }
 
     fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
-        self.shared = OnceLock::new();
-        self.models.iter_mut().try_for_each(|model| model.restore(parameters))?;
+        (self.shared, self.anywhere) = (OnceLock::new(), OnceLock::new());
+        self.models.iter_mut().try_for_each(|model| model.restore(parameters, memory))?;
         (self.tuning.tempering, self.noise) = learned_of(parameters)?;
         self.tuning.noise = match find(parameters, NOISE_FACTOR)? {
             &[factor] if factor.is_finite() && factor > 0.0 => factor,

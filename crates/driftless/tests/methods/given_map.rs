@@ -1,10 +1,11 @@
 //! Maps and beacons that are given: robots are found without any label, by our method and by the one that robots run today.
 
 use crate::robot::{CELLS, TRACKING, building, built, episodes, experiment, medians, set, told};
-use driftless::learn::{Experiment, RobotStart, ScanModel, SensorKind, SensorSettings};
+use driftless::learn::{Experiment, Normalisation, RobotStart, ScanModel, SensorKind, SensorSettings};
+use driftless::methods::build;
 use driftless_world::files::ros_map::RosMap;
 use driftless_world::random::Random;
-use driftless_world::trajectory::{Observations, Rows, Trajectory};
+use driftless_world::trajectory::{Camera, Images, Observations, Pixels, Rows, Trajectory};
 use std::path::PathBuf;
 
 const STARTS: [RobotStart; 2] = [RobotStart::Tracking, RobotStart::Global];
@@ -70,6 +71,40 @@ fn robots_are_found_on_a_given_map_without_labels() {
         assert!(again.track(&episode, TRACKING).unwrap() == trained.track(&episode, TRACKING).unwrap());
         let error = built(&moved, &lessons).train(1, &lessons).unwrap_err().to_string();
         assert!(error.contains("moved away.yaml"), "{error}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// A camera that has learned nothing, for want of labels, or that textbooks do not know, changes nothing.
+#[test]
+fn a_camera_beside_a_given_map() {
+    let alone = episodes(3, 30);
+    let with_camera = |episode: &Trajectory| {
+        let pixels = Pixels::Bytes((0..30 * 64).map(|k| (k * 37 % 251) as u8).collect());
+        let images = Images { height: 8, width: 8, channels: 1, pixels };
+        let camera = Some(Camera { images, known: vec![true; 30] });
+        Trajectory { camera, ..episode.clone() }
+    };
+    let both: Vec<Trajectory> = alone.iter().map(with_camera).collect();
+    let (folder, map) = saved_map("camera");
+    for method in ["driftless", "mcl"] {
+        let track = |all: &[Trajectory], camera: Option<SensorSettings>| {
+            let mut experiment = with_map(method, &map, ScanModel::default());
+            experiment.sensor.extend(camera);
+            let lessons = set(all[..2].to_vec(), 0.0);
+            let mut trained = built(&experiment, &lessons);
+            trained.train(1, &lessons).unwrap();
+            let episode = told(all[2].clone(), RobotStart::Global);
+            trained.track(&[episode], TRACKING).unwrap().remove(0).estimate
+        };
+        let kind = SensorKind::Image;
+        let camera = SensorSettings { name: "camera".into(), kind, updates: 2, ..SensorSettings::default() };
+        assert_eq!(track(&alone, None), track(&both, Some(camera.clone())), "{method}");
+        let blind = Experiment { sensor: vec![camera], ..experiment("mcl") };
+        let lessons = set(both[..2].to_vec(), 0.2);
+        let normalisation = Normalisation::measure(&lessons).unwrap();
+        let error = build(&blind, &normalisation).err().unwrap().to_string();
+        assert!(error.contains("mcl needs a scan"), "{error}");
     }
     std::fs::remove_dir_all(folder).unwrap();
 }

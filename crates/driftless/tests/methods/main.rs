@@ -6,6 +6,7 @@ mod bundle_bytes;
 mod given_map;
 mod house;
 mod jonschkowski;
+mod learned_sensors;
 mod online;
 mod pfnet_checkpoint;
 mod published;

@@ -79,6 +79,10 @@ pub enum SensorKind {
     Ranges,
     /// Distance and bearing of landmarks, two columns each: their places are learned.
     Landmarks,
+    /// Any numbers, such as signal strengths: a network learns which belong to which places.
+    Vector,
+    /// A camera's images, which have no columns: likewise.
+    Image,
 }
 
 /// How `mcl` compares scans with a map.
@@ -91,6 +95,19 @@ pub enum ScanModel {
     /// By how far they should reach.
     Beam,
 }
+
+/// What turns a reading into a likelihood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SensorEncoder {
+    /// What is known of distances: a map of what beams meet, or places of beacons.
+    Map,
+    /// Two networks, of readings and of poses, whose features are compared.
+    Network,
+}
+
+/// Columns that a network takes, at most.
+const MOST_INPUTS: usize = 4096;
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
@@ -125,6 +142,11 @@ pub struct SensorSettings {
     /// How `mcl` compares scans with a map.
     #[serde(skip_serializing_if = "is_default")]
     pub model: ScanModel,
+    /// What turns readings into likelihoods; without it, a map where there can be one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoder: Option<SensorEncoder>,
+    /// Updates of a network in an epoch.
+    pub updates: usize,
 }
 
 impl Default for SensorSettings {
@@ -132,7 +154,7 @@ impl Default for SensorSettings {
         Self {
             name: "sensor".to_owned(),
             kind: SensorKind::Scan,
-            columns: [0, 1],
+            columns: [0, 0],
             first_degrees: -90.0,
             last_degrees: 90.0,
             reach: 1e9,
@@ -141,6 +163,8 @@ impl Default for SensorSettings {
             map: String::new(),
             beacons: String::new(),
             model: ScanModel::default(),
+            encoder: None,
+            updates: 1000,
         }
     }
 }
@@ -177,16 +201,43 @@ impl SensorSettings {
         !self.map.is_empty() || !self.beacons.is_empty()
     }
 
+    /// What turns its readings into likelihoods.
+    pub fn encoder(&self) -> SensorEncoder {
+        let has_map = !matches!(self.kind, SensorKind::Vector | SensorKind::Image);
+        self.encoder.unwrap_or(if has_map { SensorEncoder::Map } else { SensorEncoder::Network })
+    }
+
     /// Fails if a setting is out of its range.
     pub(super) fn check(&self) -> Result<()> {
         let wrong = |problem: &str| Err(Error::setting(format!("sensor `{}`", self.name), problem));
         if !self.map.is_empty() && self.kind != SensorKind::Scan {
             return wrong("map is for scans; beacons names a file of places");
         }
-        if !self.beacons.is_empty() && self.kind == SensorKind::Scan {
-            return wrong("beacons is for ranges and landmarks; map names a ROS map");
+        if !self.beacons.is_empty() && !matches!(self.kind, SensorKind::Ranges | SensorKind::Landmarks) {
+            return wrong("beacons is for ranges and landmarks; map names a ROS map of scans");
+        }
+        if self.is_given() && self.encoder() == SensorEncoder::Network {
+            return wrong("a map is given, which a network cannot use: leave out one of map and encoder");
         }
         let positive = |x: f64| x.is_finite() && x > 0.0;
+        match (self.kind, self.encoder()) {
+            (SensorKind::Vector | SensorKind::Image, SensorEncoder::Map) => {
+                return wrong("there are no maps of images or vectors: encoder must be network");
+            }
+            (SensorKind::Ranges | SensorKind::Landmarks, SensorEncoder::Network) => {
+                return wrong("ranges and landmarks have places: for a network their kind must be vector");
+            }
+            _ => {}
+        }
+        if !(1..=1_000_000).contains(&self.updates) {
+            return wrong("updates must be from 1 to 1000000");
+        }
+        if self.encoder() == SensorEncoder::Network && self.width() > MOST_INPUTS {
+            return wrong("a network takes 4096 columns at most");
+        }
+        if self.kind == SensorKind::Image {
+            return if self.width() == 0 { Ok(()) } else { wrong("images have no columns: leave them out") };
+        }
         if self.width() == 0 || self.columns[1] > 1 << 20 {
             return wrong("columns must be [first, end] with at least one between them");
         }

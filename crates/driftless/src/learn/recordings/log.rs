@@ -2,18 +2,25 @@
 //! first pose.
 
 use super::Purpose;
-use crate::learn::{Experiment, MotionSettings, RobotSettings, RobotStart, StateKind};
+use crate::batch::shrunk;
+use crate::learn::{Experiment, MotionSettings, RobotSettings, RobotStart, SensorKind, StateKind};
 use driftless_world::files::log::LogFile;
 use driftless_world::random::Random;
-use driftless_world::trajectory::{Observations, Start};
+use driftless_world::trajectory::{Camera, Images, Observations, Start};
 use driftless_world::{Dataset, Error, Result, Trajectory};
 use std::path::Path;
+
+/// The longer side of images as methods see them: larger ones are shrunk.
+pub const MOST_SIDE: usize = 32;
+/// Images that are larger are refused.
+const LARGEST_SIDE: usize = 4096;
 
 /// A file of a robot's own episodes.
 pub struct Logs {
     file: LogFile,
     settings: RobotSettings,
-    width: usize,
+    /// Height, width and channels of an observation, as methods see it.
+    shape: [usize; 3],
     state: StateKind,
     motion: MotionSettings,
     noise: f64,
@@ -30,20 +37,24 @@ impl Logs {
         let (state, motion) = (experiment.state.kind, experiment.motion);
         motion.planar(state, first.clone()).map_err(|error| error.in_file(path))?;
         let wrong = |field: &str, problem: String| Err(Error::new(problem).in_field(field).in_file(path));
-        let Observations::Vectors(rows) = &first.observations else {
-            return wrong(
-                "observations",
-                "holds images; a robot's own log is learned from scans, ranges or landmarks so far"
-                    .to_owned(),
-            );
+        let (shape, width) = match &first.observations {
+            Observations::Vectors(rows) => ([1, rows.width(), 1], rows.width()),
+            Observations::Images(images) => (seen_shape(images).map_err(|e| e.in_file(path))?, 0),
         };
+        if let Some(camera) = &first.camera {
+            seen_shape(&camera.images).map_err(|error| error.in_file(path))?;
+        }
+        let has_images = width == 0 || first.camera.is_some();
+        if !has_images && experiment.sensor.iter().any(|sensor| sensor.kind == SensorKind::Image) {
+            return wrong("images", "are missing: a sensor is of the kind image".to_owned());
+        }
         let behind = experiment.sensor.iter().map(|sensor| sensor.columns[1]).max().unwrap_or(0);
-        if behind > rows.width() {
-            let problem = format!("has {} columns, but a sensor's go up to {behind}", rows.width());
+        if behind > width {
+            let problem = format!("has {width} columns, but a sensor's go up to {behind}");
             return wrong("observations", problem);
         }
         Ok(Self {
-            width: rows.width(),
+            shape,
             file,
             settings: experiment.robot.clone(),
             state,
@@ -59,9 +70,9 @@ impl Logs {
         self.file.len()
     }
 
-    /// Numbers of an observation.
-    pub fn width(&self) -> usize {
-        self.width
+    /// Height, width and channels of an observation, as methods see it; a vector has one line.
+    pub fn shape(&self) -> [usize; 3] {
+        self.shape
     }
 
     /// What lengths are in.
@@ -77,6 +88,12 @@ impl Logs {
     /// An episode as the robot lives it.
     pub fn get(&self, index: usize) -> Result<Trajectory> {
         let mut episode = self.motion.planar(self.state, self.file.get(index)?)?;
+        if let Observations::Images(images) = episode.observations {
+            episode.observations = Observations::Images(shrunk(images, MOST_SIDE));
+        }
+        if let Some(camera) = episode.camera {
+            episode.camera = Some(Camera { images: shrunk(camera.images, MOST_SIDE), ..camera });
+        }
         let mut random = Random::stream(self.seed, index as u64);
         if self.noise > 0.0 {
             for number in episode.actions.values_mut() {
@@ -103,4 +120,18 @@ impl Logs {
         };
         Ok(episode)
     }
+}
+
+/// Height, width and channels of images as methods see them. Fails if they are not what cameras make.
+fn seen_shape(images: &Images) -> Result<[usize; 3]> {
+    let Images { height, width, channels, .. } = *images;
+    let problem = if height.max(width) > LARGEST_SIDE {
+        format!("has images of {height} x {width}; {LARGEST_SIDE} is the longest side")
+    } else if !matches!(channels, 1 | 3 | 4) {
+        format!("has images of {channels} channels; 1, 3 and 4 are known")
+    } else {
+        let small = |size: usize| (size * MOST_SIDE).div_ceil(height.max(width)).min(size);
+        return Ok([small(height), small(width), channels]);
+    };
+    Err(Error::new(problem).in_field("observations or images"))
 }

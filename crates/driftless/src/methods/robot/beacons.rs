@@ -7,7 +7,7 @@ use super::given;
 use super::motion::solved;
 use super::sensor::{Example, Model};
 use crate::error::{Error, Result};
-use crate::learn::{SensorKind, SensorSettings};
+use crate::learn::{EpochReport, SensorKind, SensorSettings};
 use crate::methods::anchored::store::{find, named};
 use crate::parameters::Named;
 use crate::smooth::chain::Matrix;
@@ -84,7 +84,7 @@ impl Beacons {
         let mut all = Vec::new();
         for example in examples {
             for pose in example.poses {
-                for (beacon, distance, bearing) in self.seen(example.reading) {
+                for (beacon, distance, bearing) in self.seen(example.seen.numbers) {
                     let weight = 1.0 / example.poses.len() as f64;
                     all.push(Sighting { pose: pose.map(f64::from), beacon, distance, bearing, weight });
                 }
@@ -232,7 +232,7 @@ impl Model for Beacons {
         Ok(())
     }
 
-    fn fit(&mut self, examples: &[Example]) {
+    fn fit(&mut self, _: u64, examples: &[Example]) -> Option<EpochReport> {
         let sightings = self.sightings(examples);
         let own: Vec<Vec<&Sighting>> = (0..self.places.len())
             .map(|beacon| sightings.iter().filter(|sighting| sighting.beacon == beacon).collect())
@@ -244,6 +244,7 @@ impl Model for Beacons {
             self.improve(&sightings);
             self.measure_errors(&sightings);
         }
+        None
     }
 
     fn score(&self, reading: &[f32], poses: &Particles, log: &mut [f32]) -> Reading {
@@ -290,7 +291,7 @@ impl Model for Beacons {
         vec![named(&self.name("places"), places.collect()), named(&self.name("errors"), errors)]
     }
 
-    fn restore(&mut self, parameters: &[Named]) -> Result<()> {
+    fn restore(&mut self, parameters: &[Named], _: Option<&[Named]>) -> Result<()> {
         let (places, errors) =
             (find(parameters, &self.name("places"))?, find(parameters, &self.name("errors"))?);
         let wrong = || Error::setting(self.name("places"), "does not fit the sensor's beacons");
@@ -308,6 +309,7 @@ impl Model for Beacons {
 
 #[cfg(test)]
 mod tests {
+    use super::super::walks::Measured;
     use super::*;
     use driftless_core::Space;
     use driftless_world::random::Random;
@@ -335,17 +337,20 @@ mod tests {
         }
         let examples: Vec<Example> = seen
             .iter()
-            .map(|(pose, reading)| Example { reading, poses: std::slice::from_ref(pose) })
+            .map(|(pose, reading)| Example {
+                seen: Measured { numbers: reading, image: None },
+                poses: std::slice::from_ref(pose),
+            })
             .collect();
         let mut beacons = Beacons::new(&settings);
-        beacons.fit(&examples);
+        beacons.fit(1, &examples);
         for (found, truth) in beacons.places.iter().zip(truth) {
             let found = found.unwrap();
             assert!((found[0] - truth[0]).hypot(found[1] - truth[1]) < 0.1, "{found:?} {truth:?}");
         }
         assert!((beacons.scale[0] - 1.07).abs() < 0.01, "{:?}", beacons.scale);
         let mut again = Beacons::new(&settings);
-        again.restore(&beacons.parameters()).unwrap();
+        again.restore(&beacons.parameters(), None).unwrap();
         let poses = Particles::from_states(Space::SE2, [[1.0_f32, 2.0, 0.5], [3.0, 4.0, 1.0]]);
         let [mut first, mut second] = [[0.0; 2]; 2];
         assert_eq!(beacons.score(&seen[1].1, &poses, &mut first), Reading::Present);

@@ -2,7 +2,7 @@
 
 use super::RobotEm;
 use super::Tuning;
-use super::sensor::{Anywhere, Bound, Model};
+use super::sensor::{Anywhere, Bound, Encoded, Model};
 use super::tracks::Following;
 use super::walks::Walk;
 use driftless_core::Stream;
@@ -28,19 +28,25 @@ const LOST: f64 = -20.0;
 
 impl RobotEm {
     /// The tempering and the factor of the motion's noise under which known poses are most probable in the filter's belief,
-    /// and the mean surprise at them. Each episode is followed from its first label on.
+    /// and the mean surprise at them. Each episode is followed from its first label on, with maps of the other parts, and
+    /// with networks only if they have not seen it.
     pub(super) fn calibrate(&mut self, epoch: u64, walks: &[Walk]) -> Option<f64> {
-        let parts: Vec<Vec<Box<dyn Model>>> = (0..PARTS)
-            .into_par_iter()
-            .map(|part| self.fitted(walks, |number| number % PARTS != part))
-            .collect();
+        let is_evaluated = |number: &usize| !self.has_network() || self.held_out[*number];
+        let evaluated: Vec<usize> = (0..walks.len()).filter(is_evaluated).collect();
+        let made = |part: usize| -> Vec<Box<dyn Model>> {
+            let is_used = evaluated.iter().any(|number| number % PARTS == part);
+            if is_used { self.others(epoch, walks, |number| number % PARTS != part) } else { Vec::new() }
+        };
+        let parts: Vec<Vec<Box<dyn Model>>> = (0..PARTS).into_par_iter().map(made).collect();
+        let encode = |&number: &usize| (number, Encoded::new(&parts[number % PARTS], &walks[number]));
+        let encoded: Vec<(usize, Encoded)> = evaluated.par_iter().map(encode).collect();
         let nowhere = Anywhere::new(&[], &self.normalisation, 1, 0);
         let evaluate = |tuning: Tuning| -> (f64, usize) {
-            let one = |(number, walk): (usize, &Walk)| {
-                let draws = Stream::new(self.seed.rotate_left(16) ^ epoch, number as u64);
-                self.density_at_labels(&parts[number % PARTS], &nowhere, walk, tuning, draws)
+            let one = |(number, encoded): &(usize, Encoded)| {
+                let draws = Stream::new(self.seed.rotate_left(16) ^ epoch, *number as u64);
+                self.density_at_labels(encoded, &nowhere, &walks[*number], tuning, draws)
             };
-            let each: Vec<(f64, usize)> = walks.par_iter().enumerate().map(one).collect();
+            let each: Vec<(f64, usize)> = encoded.par_iter().map(one).collect();
             each.iter().fold((0.0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
         };
         let noises: &[f64] = if self.missing == [0.0; 2] { &NOISES_WITHOUT_ODOMETRY } else { &NOISES };
@@ -55,7 +61,7 @@ impl RobotEm {
     /// The sum of log densities at the labels behind the first one, and how many there are.
     fn density_at_labels(
         &self,
-        models: &[Box<dyn Model>],
+        encoded: &Encoded,
         nowhere: &Anywhere,
         walk: &Walk,
         tuning: Tuning,
@@ -68,9 +74,9 @@ impl RobotEm {
         let spread = kernel.map(|x| x as f32);
         let (mut sum, mut count) = (0.0, 0);
         let following = Following { tuning, particles: PARTICLES, start: Start::About { pose, spread } };
-        let mut follower = self.follower(Bound::new(models, nowhere), &following, draws);
+        let mut follower = self.follower(Bound::new(encoded.models(), nowhere), &following, draws);
         for t in first..walk.actions.len() {
-            follower.step(|_| walk.readings.row(t), walk.actions[t]);
+            follower.step(|number| encoded.row(number, t), walk.actions[t]);
             if let Some(label) = walk.labels[t].filter(|_| t > first) {
                 let mut mixture = Mixture::scott(follower.belief(), &kernel);
                 let density = mixture.log_density(&label.map(f64::from));

@@ -24,7 +24,14 @@ impl Mcl {
     /// Without a map.
     pub fn new(experiment: &Experiment, normalisation: &Normalisation) -> Result<Self> {
         let mut filter = RobotEm::new(experiment, normalisation, Supervision::LabelsAlone)?;
-        filter.models = experiment.sensor.iter().map(textbook_model_of).collect();
+        filter.models = experiment.sensor.iter().filter_map(textbook_model_of).collect();
+        filter.sees = false;
+        if filter.models.is_empty() {
+            return Err(Error::setting(
+                "sensor",
+                "mcl needs a scan, ranges or landmarks: it knows maps alone",
+            ));
+        }
         filter.textbook = Some(experiment.robot.alphas.map(|alpha| alpha as f32));
         filter.tuning.tempering = 1.0;
         Ok(Self { filter })
@@ -38,8 +45,8 @@ impl Method for Mcl {
         if !self.filter.has_given_map && !walks.iter().any(walks::Walk::has_label) {
             return Err(Error::setting("label_fraction", "left no pose known, and no map is given"));
         }
-        self.filter.models = self.filter.fitted(&walks, |_| true);
-        self.filter.shared = OnceLock::new();
+        self.filter.models = self.filter.fitted(1, &walks).0;
+        (self.filter.shared, self.filter.anywhere) = (OnceLock::new(), OnceLock::new());
         Ok(EpochReport { updates: 1, ..EpochReport::default() })
     }
 

@@ -140,7 +140,8 @@ mod tests {
     fn bias_is_found() {
         let truth = Bias([-0.05, 0.02, 0.1, -0.04]);
         let mut random = Random::new(3);
-        let mut walk = Walk { readings: Rows::default(), actions: vec![], labels: vec![], start: None };
+        let mut walk =
+            Walk { readings: Rows::default(), camera: None, actions: vec![], labels: vec![], start: None };
         let mut pose = Pose::default();
         for t in 0..200 {
             let action = [0.2 + 0.05 * random.normal(), 0.0, 0.3 * random.normal()].map(|x| x as f32);

@@ -59,7 +59,7 @@ fn must_be_told() -> Error {
 impl RobotOdometry {
     fn follow(&self, number: usize, episode: &Trajectory) -> Result<Track> {
         let (lesson, truth) = told(number, episode)?;
-        let walk = Walk::new(&lesson)?;
+        let walk = Walk::new(&lesson);
         let Some(Start::About { pose, .. }) = walk.start else { return Err(must_be_told()) };
         let mut reckoning = Reckoning::new(pose.map(f64::from), self.frame);
         let estimates = walk.actions.iter().map(|action| reckoning.step(Some(action.map(f64::from))));

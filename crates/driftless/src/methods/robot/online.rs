@@ -3,10 +3,11 @@
 use super::RobotEm;
 use super::sensor::{Anywhere, Bound, Model};
 use super::tracks::{Follower, Following};
+use super::walks::Measured;
 use crate::error::Result;
 use crate::online::{Estimate, Observation, OnlineFilter, Place, Start as OnlineStart};
 use driftless_core::{Belief, Reading, Stream};
-use driftless_world::trajectory::Start;
+use driftless_world::trajectory::{Rows, Start};
 use std::sync::Arc;
 
 type Models = Arc<[Box<dyn Model>]>;
@@ -24,6 +25,8 @@ struct RobotFilter {
     began: bool,
     /// NaN: a reading that says nothing.
     blank: Vec<f32>,
+    /// What the sensors score a step by.
+    rows: Vec<Option<Rows>>,
 }
 
 impl RobotEm {
@@ -34,14 +37,9 @@ impl RobotEm {
         }
         let (mut models, parameters): (Vec<Box<dyn Model>>, _) =
             (self.models.iter().map(|model| model.fresh()).collect(), self.model_parameters());
-        models.iter_mut().try_for_each(|model| model.restore(&parameters))?;
-        let anywhere = Arc::new(self.anywhere());
+        models.iter_mut().try_for_each(|model| model.restore(&parameters, None))?;
+        let anywhere = Arc::clone(self.anywhere());
         Ok(self.shared.get_or_init(|| Shared { models: models.into(), anywhere }).clone())
-    }
-
-    /// Where a robot could be.
-    pub(super) fn anywhere(&self) -> Anywhere {
-        Anywhere::new(&self.models, &self.normalisation, self.settings.global_poses, self.seed)
     }
 
     pub(super) fn robot_filter(
@@ -60,15 +58,23 @@ impl RobotEm {
         let following = Following { tuning: self.tuning, particles, start: first };
         let draws = Stream::new(start.seed, start.episode);
         let follower = self.follower(Bound::new(models, anywhere), &following, draws);
-        Ok(Box::new(RobotFilter { follower, began: false, blank: vec![f32::NAN; self.width] }))
+        Ok(Box::new(RobotFilter {
+            follower,
+            began: false,
+            blank: vec![f32::NAN; self.width],
+            rows: Vec::new(),
+        }))
     }
 }
 
 impl OnlineFilter for RobotFilter {
     fn step(&mut self, seen: Observation) -> Estimate {
         let action = seen.action.map_or([f32::NAN; 3], |action| action.map(|x| x as f32));
-        let readings = seen.readings.unwrap_or(&self.blank);
-        let report = self.follower.step(|_| readings, action);
+        let numbers = seen.readings.unwrap_or(&self.blank);
+        let Self { follower, rows, .. } = self;
+        follower.encode(Measured { numbers, image: seen.image }, rows);
+        let report =
+            follower.step(|number| rows[number].as_ref().map_or(numbers, |rows| rows.row(0)), action);
         self.began = true;
         let state = self.follower.state();
         Estimate {

@@ -4,7 +4,7 @@
 use super::given;
 use super::sensor::{Example, Model};
 use crate::error::{Error, Result};
-use crate::learn::SensorSettings;
+use crate::learn::{EpochReport, SensorSettings};
 use crate::methods::anchored::store::{find, named};
 use crate::parameters::Named;
 use burn::tensor::DType;
@@ -181,12 +181,12 @@ impl Model for Scan {
     }
 
     /// A given map stays as it is.
-    fn fit(&mut self, examples: &[Example]) {
+    fn fit(&mut self, _: u64, examples: &[Example]) -> Option<EpochReport> {
         if self.settings.is_given() {
-            return;
+            return None;
         }
         let examples: Vec<Beams> =
-            examples.iter().map(|example| (self.ends(example.reading, 1), example.poses)).collect();
+            examples.iter().map(|example| (self.ends(example.seen.numbers, 1), example.poses)).collect();
         let mut grid = self.lay_out(&examples);
         let count = grid.size[0] * grid.size[1];
         let mut tally = Tally { grid: &grid, ends: vec![0.0; count], passed: vec![0.0; count] };
@@ -200,6 +200,7 @@ impl Model for Scan {
         }
         grid.cells = tally.cells();
         self.arrange(grid);
+        None
     }
 
     fn score(&self, reading: &[f32], poses: &Particles, log: &mut [f32]) -> Reading {
@@ -256,7 +257,7 @@ impl Model for Scan {
         vec![named(&self.name("frame"), frame), cells]
     }
 
-    fn restore(&mut self, parameters: &[Named]) -> Result<()> {
+    fn restore(&mut self, parameters: &[Named], _: Option<&[Named]>) -> Result<()> {
         let (frame, cells) = (find(parameters, &self.name("frame"))?, find(parameters, &self.name("cells"))?);
         let wrong = || Error::setting(self.name("frame"), "does not fit the cells of the map");
         let &[x, y, cell, width, height] = frame else { return Err(wrong()) };

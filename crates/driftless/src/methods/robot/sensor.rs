@@ -1,19 +1,22 @@
-//! Sensors of a robot: what a learned map says of a reading at a pose, and where a robot could be by it.
+//! Sensors of a robot: what a learned map or network says of a reading at a pose, and where a robot could be by it.
 
 use super::beacons::Beacons;
+use super::network::{Beams, Network, Numbers, Pictures, World};
 use super::scan::Scan;
 use super::textbook_scan::TextbookScan;
-use super::walks::Walk;
+use super::walks::{Measured, Walk};
 use crate::error::Result;
-use crate::learn::{Normalisation, SensorKind, SensorSettings};
+use crate::learn::{EpochReport, Normalisation, SensorEncoder, SensorKind, SensorSettings};
 use crate::methods::anchored::paths::Evidence;
 use crate::parameters::Named;
 use driftless_core::exponential::{exponentials, log_sum_exp};
 use driftless_core::resample::Scheme;
 use driftless_core::sensor::Proposal;
 use driftless_core::{Cpu, Draws, Particles, Reading, Sensor, Space};
+use driftless_kernels::contrast::Atlas;
 use driftless_world::evaluation::Surroundings;
 use driftless_world::random::Random;
+use driftless_world::trajectory::Rows;
 use std::f64::consts::PI;
 use std::ops::Deref;
 
@@ -22,29 +25,49 @@ const MARGIN: f64 = 0.05;
 /// Poses that each further reading is compared with, to find a robot that is elsewhere.
 const LATER: usize = 20_000;
 
-/// A reading, and the poses it may have been taken at, all equally likely.
+/// What was measured at a step, and the poses it may have been measured at, all equally likely.
 pub(super) struct Example<'a> {
-    pub(super) reading: &'a [f32],
+    pub(super) seen: Measured<'a>,
     pub(super) poses: &'a [[f32; 3]],
 }
 
-/// A sensor and the map it has learned: one file, and one line in [`model_of`].
+/// A sensor and what it has learned, a map or a network: one file, and one line in [`model_of`].
 pub(super) trait Model: Send + Sync {
-    /// One that has learned nothing yet.
+    /// One that can be fitted: a map begins anew, a network goes on from where it is.
     fn fresh(&self) -> Box<dyn Model>;
+
+    /// Whether it goes on, and must not be fitted to episodes that it is evaluated on.
+    fn goes_on(&self) -> bool {
+        false
+    }
 
     /// Reads what is given instead of learned, once before training.
     fn prepare(&mut self) -> Result<()> {
         Ok(())
     }
 
-    /// Learns the map: the M-step.
-    fn fit(&mut self, examples: &[Example]);
+    /// Learns: the M-step of an epoch. A network says what its updates came to.
+    fn fit(&mut self, epoch: u64, examples: &[Example]) -> Option<EpochReport>;
 
-    /// Writes log l(o | s) of each pose.
+    /// What the steps of an episode are scored by, a row each, if that takes time to compute; else the numbers themselves.
+    fn encode(&self, _steps: &[Measured]) -> Option<Rows> {
+        None
+    }
+
+    /// Writes log l(o | s) of each pose, given the row of a step that [`Model::encode`] says.
     fn score(&self, reading: &[f32], poses: &Particles, log: &mut [f32]) -> Reading;
 
-    /// Somewhere a robot can stand, if the map tells.
+    /// Poses that many readings will be compared with, arranged for [`Model::look_up`] if that saves time.
+    fn atlas(&self, _poses: &Particles) -> Option<Atlas> {
+        None
+    }
+
+    /// The same as [`Model::score`] for all poses of an atlas.
+    fn look_up(&self, _reading: &[f32], _atlas: &Atlas, _log: &mut [f32]) -> Reading {
+        Reading::Missing
+    }
+
+    /// Somewhere a robot can stand, if that was learned.
     fn place(&self, _random: &mut Random) -> Option<[f64; 2]> {
         None
     }
@@ -60,39 +83,49 @@ pub(super) trait Model: Send + Sync {
     /// What was learned, by name.
     fn parameters(&self) -> Vec<Named>;
 
-    /// Takes it back.
-    fn restore(&mut self, parameters: &[Named]) -> Result<()>;
+    /// What it needs besides to go on exactly, by name.
+    fn memory(&self) -> Vec<Named> {
+        Vec::new()
+    }
+
+    /// Takes both back; without memory it is to be used, or begins its optimisation anew.
+    fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()>;
 }
 
 /// The sensor of some settings.
-pub(super) fn model_of(settings: &SensorSettings) -> Box<dyn Model> {
-    match settings.kind {
-        SensorKind::Scan => Box::new(Scan::new(settings)),
-        SensorKind::Ranges | SensorKind::Landmarks => Box::new(Beacons::new(settings)),
+pub(super) fn model_of(settings: &SensorSettings, world: &World) -> Box<dyn Model> {
+    match (settings.kind, settings.encoder()) {
+        (SensorKind::Scan, SensorEncoder::Map) => Box::new(Scan::new(settings)),
+        (SensorKind::Ranges | SensorKind::Landmarks, _) => Box::new(Beacons::new(settings)),
+        (SensorKind::Scan, SensorEncoder::Network) => {
+            Box::new(Network::new(Beams::new(settings), settings, world))
+        }
+        (SensorKind::Vector, _) => Box::new(Network::new(Numbers::new(settings), settings, world)),
+        (SensorKind::Image, _) => Box::new(Network::new(Pictures::new(world), settings, world)),
     }
 }
 
-/// The same as textbooks have it, for `mcl`.
-pub(super) fn textbook_model_of(settings: &SensorSettings) -> Box<dyn Model> {
+/// The same as textbooks have it, for `mcl`: they know maps alone.
+pub(super) fn textbook_model_of(settings: &SensorSettings) -> Option<Box<dyn Model>> {
     match settings.kind {
-        SensorKind::Scan => Box::new(TextbookScan::new(settings)),
-        SensorKind::Ranges | SensorKind::Landmarks => Box::new(Beacons::uncalibrated(settings)),
+        SensorKind::Scan => Some(Box::new(TextbookScan::new(settings))),
+        SensorKind::Ranges | SensorKind::Landmarks => Some(Box::new(Beacons::uncalibrated(settings))),
+        SensorKind::Vector | SensorKind::Image => None,
     }
 }
 
 /// Log-likelihoods of all sensors multiply; what is missing says nothing. `own` is memory.
-fn scores<'r>(
+fn sum(
     models: &[Box<dyn Model>],
-    reading: impl Fn(usize) -> &'r [f32],
-    poses: &Particles,
     log: &mut [f32],
     own: &mut Vec<f32>,
+    mut score: impl FnMut(usize, &dyn Model, &mut [f32]) -> Reading,
 ) -> Reading {
     let mut found = Reading::Missing;
     log.fill(0.0);
     for (number, model) in models.iter().enumerate() {
         own.resize(log.len(), 0.0);
-        if model.score(reading(number), poses, own) == Reading::Present {
+        if score(number, &**model, own) == Reading::Present {
             found = Reading::Present;
             log.iter_mut().zip(&*own).for_each(|(log, own)| *log += own);
         }
@@ -100,16 +133,44 @@ fn scores<'r>(
     found
 }
 
+/// Readings of an episode as each sensor scores by them, computed once.
+pub(super) struct Encoded<'a> {
+    models: &'a [Box<dyn Model>],
+    walk: &'a Walk,
+    rows: Vec<Option<Rows>>,
+}
+
+impl<'a> Encoded<'a> {
+    /// All steps.
+    pub(super) fn new(models: &'a [Box<dyn Model>], walk: &'a Walk) -> Self {
+        let steps: Vec<Measured> = (0..walk.actions.len()).map(|t| walk.at(t)).collect();
+        Self { models, walk, rows: models.iter().map(|model| model.encode(&steps)).collect() }
+    }
+
+    /// The sensors.
+    pub(super) fn models(&self) -> &'a [Box<dyn Model>] {
+        self.models
+    }
+
+    /// What a sensor, by its number, scores a step by.
+    pub(super) fn row(&self, number: usize, t: usize) -> &[f32] {
+        self.rows[number].as_ref().unwrap_or(&self.walk.readings).row(t)
+    }
+}
+
 /// What is seen along an episode, for the E-step.
 pub(super) struct Seen<'a> {
-    pub(super) models: &'a [Box<dyn Model>],
-    pub(super) walk: &'a Walk,
+    pub(super) encoded: Encoded<'a>,
     pub(super) tempering: f32,
+    pub(super) memory: Vec<f32>,
 }
 
 impl Evidence for Seen<'_> {
     fn scores(&mut self, t: usize, poses: &Particles, log: &mut [f32]) -> Reading {
-        let reading = scores(self.models, |_| self.walk.readings.row(t), poses, log, &mut Vec::new());
+        let Self { encoded, memory, .. } = self;
+        let reading = sum(encoded.models, log, memory, |number, model, own| {
+            model.score(encoded.row(number, t), poses, own)
+        });
         for score in log {
             *score *= self.tempering;
         }
@@ -117,10 +178,22 @@ impl Evidence for Seen<'_> {
     }
 }
 
+/// Poses, and what each sensor has arranged of them.
+struct Surveyed {
+    poses: Particles,
+    atlases: Vec<Option<Atlas>>,
+}
+
+impl Surveyed {
+    fn new(models: &[Box<dyn Model>], poses: Particles) -> Self {
+        Self { atlases: models.iter().map(|model| model.atlas(&poses)).collect(), poses }
+    }
+}
+
 /// Poses all over the space, drawn evenly, and how far they lie apart.
 pub(super) struct Anywhere {
-    first: Particles,
-    later: Particles,
+    first: Surveyed,
+    later: Surveyed,
     bounds: [[f64; 2]; 2],
     /// Whether headings differ.
     turns: bool,
@@ -153,10 +226,12 @@ impl Anywhere {
             }
             all
         };
-        Self { first: poses(count), later: poses(count.min(LATER)), bounds, turns: high[2] > low[2] }
+        let [first, later] = [poses(count), poses(count.min(LATER))];
+        let turns = high[2] > low[2];
+        Self { first: Surveyed::new(models, first), later: Surveyed::new(models, later), bounds, turns }
     }
 
-    fn poses(&self, is_first: bool) -> &Particles {
+    fn surveyed(&self, is_first: bool) -> &Surveyed {
         if is_first { &self.first } else { &self.later }
     }
 
@@ -209,6 +284,12 @@ where
         }
     }
 
+    /// What the sensors score one step by, in place of what was there.
+    pub(super) fn encode(&self, seen: Measured, rows: &mut Vec<Option<Rows>>) {
+        rows.clear();
+        rows.extend(self.models.iter().map(|model| model.encode(&[seen])));
+    }
+
     /// The reading of the next step: what each sensor, by its number, scores by.
     pub(super) fn bind<'r>(&mut self, reading: impl Fn(usize) -> &'r [f32], is_first: bool) {
         for (number, own) in self.readings.iter_mut().enumerate() {
@@ -221,10 +302,13 @@ where
     /// Scores of poses all over the space; says whether the reading tells anything.
     pub(super) fn look_up(&mut self) -> Reading {
         let Self { models, anywhere, readings, scores: found, own, .. } = self;
-        let poses = anywhere.poses(self.is_first);
+        let Surveyed { poses, atlases } = anywhere.surveyed(self.is_first);
         *self.looked_up.get_or_insert_with(|| {
             found.resize(poses.len(), 0.0);
-            scores(models, |number| &readings[number], poses, found, own)
+            sum(models, found, own, |number, model, own| match atlases.get(number) {
+                Some(Some(atlas)) => model.look_up(&readings[number], atlas, own),
+                _ => model.score(&readings[number], poses, own),
+            })
         })
     }
 }
@@ -237,7 +321,7 @@ where
     /// Zero where no robot was ever near.
     fn log_likelihoods(&mut self, particles: &Particles, log: &mut [f32]) -> Reading {
         let Self { models, readings, own, .. } = self;
-        scores(models, |number| &readings[number], particles, log, own)
+        sum(models, log, own, |number, model, own| model.score(&readings[number], particles, own))
     }
 
     fn proposal(&mut self) -> Option<&mut dyn Proposal> {
@@ -258,7 +342,7 @@ where
     fn propose(&mut self, tempering: f32, count: usize, draws: &mut dyn Draws, particles: &mut Particles) {
         self.look_up();
         let Self { anywhere, scores, weights, chosen, noise, .. } = self;
-        let poses = anywhere.poses(self.is_first);
+        let poses = &anywhere.surveyed(self.is_first).poses;
         exponentials(Cpu::best(), scores, tempering, weights);
         Scheme::Systematic.ancestors(weights, count, || draws.uniform(), chosen);
         noise.resize(count, 0.0);

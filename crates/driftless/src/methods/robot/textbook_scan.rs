@@ -9,7 +9,7 @@ use crate::classical::{
     Beam, BeamModel, BeamSettings, FieldSettings, LikelihoodField, RangeScan, Reading as Met, SensorModel,
 };
 use crate::error::Result;
-use crate::learn::{ScanModel, SensorSettings};
+use crate::learn::{EpochReport, ScanModel, SensorSettings};
 use crate::parameters::Named;
 use driftless_core::map::Walls;
 use driftless_core::{Particles, Reading};
@@ -96,9 +96,10 @@ impl Model for TextbookScan {
         Ok(())
     }
 
-    fn fit(&mut self, examples: &[Example]) {
-        self.scan.fit(examples);
+    fn fit(&mut self, epoch: u64, examples: &[Example]) -> Option<EpochReport> {
+        self.scan.fit(epoch, examples);
         self.arrange();
+        None
     }
 
     fn score(&self, reading: &[f32], poses: &Particles, log: &mut [f32]) -> Reading {
@@ -136,8 +137,8 @@ impl Model for TextbookScan {
         self.scan.parameters()
     }
 
-    fn restore(&mut self, parameters: &[Named]) -> Result<()> {
-        self.scan.restore(parameters)?;
+    fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
+        self.scan.restore(parameters, memory)?;
         self.arrange();
         Ok(())
     }

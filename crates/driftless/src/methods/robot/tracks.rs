@@ -1,8 +1,8 @@
 //! Tracking: the particle filter with the robot's sensors on the learned map.
 
 use super::motion::Bias;
-use super::sensor::{Anywhere, Bound, Model};
-use super::walks::Walk;
+use super::sensor::{Anywhere, Bound, Encoded, Model};
+use super::walks::{Measured, Walk};
 use super::{RobotEm, Tuning};
 use crate::error::Result;
 use crate::learn::Tracking;
@@ -15,7 +15,7 @@ use driftless_core::motion::{Odometry, Still, TurnAndGo};
 use driftless_core::{Belief, Filter, FilterState, Motion, Space, StepReport, Stream, Workspace};
 use driftless_world::evaluation::Track;
 use driftless_world::pose::Frame;
-use driftless_world::trajectory::{Start, Trajectory};
+use driftless_world::trajectory::{Rows, Start, Trajectory};
 use std::ops::Deref;
 
 /// Least noise of the filter's motion, in mean steps and turns: particles that descend from one must part.
@@ -105,14 +105,16 @@ impl RobotEm {
         how: Tracking,
     ) -> Result<Track> {
         let (lesson, truth) = told(number, episode)?;
-        let walk = Walk::new(&lesson)?;
+        let walk = Walk::new(&lesson);
+        self.check_images(&walk).map_err(|error| error.in_record(format!("episode {number}")))?;
         let mut recorder = Recorder::new(truth, number as u64, how, &self.normalisation);
         let start = walk.start.unwrap_or(Start::House);
         let following = Following { tuning: self.tuning, particles: how.particles, start };
         let draws = Stream::new(how.seed, number as u64);
+        let encoded = Encoded::new(&self.models, &walk);
         let mut follower = self.follower(Bound::new(&self.models[..], anywhere), &following, draws);
         for (t, action) in walk.actions.iter().enumerate() {
-            let report = follower.step(|_| walk.readings.row(t), *action);
+            let report = follower.step(|number| encoded.row(number, t), *action);
             recorder.step(follower.belief(), report.log_evidence);
         }
         Ok(recorder.track())
@@ -159,6 +161,11 @@ where
             None => &mut driven,
         };
         filter.step(state, motion, sensor, draws, workspace)
+    }
+
+    /// What the sensors score one step by, in place of what was there.
+    pub(super) fn encode(&self, seen: Measured, rows: &mut Vec<Option<Rows>>) {
+        self.sensor.encode(seen, rows);
     }
 
     /// What is believed, and the probability that the robot is anywhere else.
