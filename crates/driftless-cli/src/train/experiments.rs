@@ -130,7 +130,7 @@ mod tests {
             let epochs = match experiment.world {
                 WorldKind::House | WorldKind::Robot if method.learns == Learns::Nothing => 1,
                 WorldKind::Robot if method.id == "driftless" => 6,
-                WorldKind::Robot if method.id == "driftless-supervised" => 1,
+                WorldKind::Robot if ["driftless-supervised", "mcl"].contains(&method.id) => 1,
                 WorldKind::Robot if method.id.starts_with("sdpf") => 60,
                 WorldKind::Robot => 30,
                 WorldKind::House if method.id.starts_with("driftless") => 30,

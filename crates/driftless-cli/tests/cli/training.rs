@@ -1,13 +1,11 @@
 //! From recordings to a report, by commands alone; and what is said when something is not as it should be.
 
-mod terminal;
-
+use crate::terminal::{Folder, SMALL, read, run};
 use driftless_world::Evaluation;
 use driftless_world::evaluation::Episodes;
 use driftless_world::files::dpf::DpfWriter;
 use driftless_world::files::{Overwrite, zip::Method};
 use driftless_world::maze::{Layout, MazeWorld};
-use terminal::{Folder, SMALL, read, run};
 
 fn text(path: &str) -> String {
     String::from_utf8(read(path)).unwrap()

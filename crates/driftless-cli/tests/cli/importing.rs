@@ -1,17 +1,11 @@
 //! Weights of others and robots' recordings as a script takes them over: files, messages and exit codes.
 
-#[path = "../../driftless-world/tests/bag_bytes/mod.rs"]
-mod bag_bytes;
-#[path = "../../driftless-world/tests/bundle_bytes/mod.rs"]
-mod bundle_bytes;
-mod terminal;
-
-use bag_bytes::{START, circle};
-use bundle_bytes::{Tensor, USUAL, checkpoint};
+use crate::bag_bytes::{START, circle};
+use crate::bundle_bytes::{Tensor, USUAL, checkpoint};
+use crate::terminal::{Folder, read, run};
 use driftless::weights::pfnet_checkpoint::names_and_shapes;
 use driftless_world::Dataset;
 use driftless_world::files::log::LogFile;
-use terminal::{Folder, read, run};
 
 /// A checkpoint with room types and depth whose every number is 0.5; gives its prefix.
 fn made(folder: &Folder, change: fn(&mut Vec<Tensor>)) -> String {

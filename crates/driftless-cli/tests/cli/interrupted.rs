@@ -1,8 +1,5 @@
 //! Trainings that are killed, interrupted, or run out of space: taken up again, they end in the same bytes.
-#![cfg(unix)]
-
-mod terminal;
-
+use crate::terminal::{Folder, SMALL, read, run};
 use driftless::learn::WorldKind;
 use driftless::methods::methods_in;
 use driftless::weights;
@@ -10,7 +7,6 @@ use driftless_world::random::Random;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use terminal::{Folder, SMALL, read, run};
 
 /// A command and its folder, which can be begun and taken up.
 struct Training<'a> {

@@ -1,18 +1,19 @@
 //! The command as a script sees it: a folder of its own, files, messages and exit codes.
 
-// Each test program uses a part of it.
-#![allow(dead_code, unreachable_pub)]
-
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A folder of its own for each test, removed at the end.
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// Made anew; two tests of a program need two names.
+    /// Made anew.
     pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("driftless-cli-{name}-{}", std::process::id()));
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let own = format!("driftless-cli-{name}-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(own);
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }

@@ -1,11 +1,9 @@
 //! A run trained by commands is put to use on a robot by the library.
 
-mod terminal;
-
+use crate::terminal::{Folder, SMALL, run};
 use driftless::online::{Frame, Start, Step, Tracker};
 use driftless_world::Dataset;
 use driftless_world::files::dpf::{DpfFile, DpfOptions};
-use terminal::{Folder, SMALL, run};
 
 fn train(folder: &Folder, data: &str, experiment: &str) -> String {
     let to = folder.path(experiment);

@@ -1,13 +1,11 @@
 //! What the command does, a program can repeat to the last bit: noise and starts are the library's.
 
-mod terminal;
-
+use crate::terminal::{Folder, read, run};
 use driftless::learn::{
     Detail, Experiment, Files, Gathered, Purpose, Recordings, RunConfig, Session, Tracking, Trained,
 };
 use driftless::methods::build;
 use driftless_world::Evaluation;
-use terminal::{Folder, read, run};
 
 /// A maze with noise on everything.
 const MAZE: &str =

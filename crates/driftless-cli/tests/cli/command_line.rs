@@ -1,10 +1,8 @@
 //! The command as a script sees it: files, messages and exit codes.
 
-mod terminal;
-
+use crate::terminal::{Folder, read, run};
 use std::path::Path;
 use std::process::Command;
-use terminal::{Folder, read, run};
 
 #[test]
 fn every_verb_explains_itself_with_examples() {

@@ -1,7 +1,6 @@
 //! `driftless track`: what is written is what an evaluation says, from a log or as a stream, whatever is missing or broken.
 
-mod terminal;
-
+use crate::terminal::{Folder, SMALL, read, run};
 use driftless::learn::{Detail, Experiment, Purpose, Recordings, Tracking, Trained};
 use driftless::methods::build;
 use driftless_world::files::log::LogWriter;
@@ -12,7 +11,6 @@ use driftless_world::trajectory::{Labels, Observations, Rows, Trajectory};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Stdio};
-use terminal::{Folder, SMALL, read, run};
 
 const BEAMS: usize = 36;
 const STEPS: usize = 12;

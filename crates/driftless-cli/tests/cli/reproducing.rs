@@ -1,13 +1,11 @@
 //! A whole comparison by one command: planned, run, gone on with, and reported.
 
-mod terminal;
-
+use crate::terminal::{Folder, SMALL, read, run};
 use driftless_report::Record;
 use driftless_world::files::log::LogWriter;
 use driftless_world::files::{Overwrite, zip::Method};
 use driftless_world::pose::{Frame, Pose};
 use driftless_world::{Evaluation, Labels, Observations, Rows, Trajectory};
-use terminal::{Folder, SMALL, read, run};
 
 /// A comparison of two methods in a small world of one's own.
 fn reproduce(code: i32, folder: &Folder, more: &[&str]) -> (String, String) {

@@ -1,9 +1,7 @@
 //! From runs to records, and from records to tables in pages.
 
-mod terminal;
-
+use crate::terminal::{Folder, SMALL, read, run};
 use driftless_report::Record;
-use terminal::{Folder, SMALL, read, run};
 
 fn text(path: &str) -> String {
     String::from_utf8(read(path)).unwrap()

@@ -1,0 +1,17 @@
+//! The command `driftless` as people and scripts use it; one program, since linking is most of its build.
+
+#[path = "../../../driftless-world/tests/bag_bytes/mod.rs"]
+mod bag_bytes;
+#[path = "../../../driftless-world/tests/bundle_bytes/mod.rs"]
+mod bundle_bytes;
+mod command_line;
+mod importing;
+#[cfg(unix)]
+mod interrupted;
+mod online;
+mod repeating;
+mod reproducing;
+mod results;
+mod terminal;
+mod tracking;
+mod training;
