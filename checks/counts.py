@@ -23,7 +23,7 @@ PIECES = {
     # Markers (j + u) / N.
     "systematic resampling": [r"as f64 \+ (uniform\(\)|u|offset|uniforms\[0\])\)"],
     # (forward c - left s, forward s + left c).
-    "SE(2) composition": [r"forward \* cosine - left \* sine|part\(0\) \* cosine.*part\(1\) \* sine|c \* forward - s \* left"],
+    "SE(2) composition": [r"forward \* cosine - left \* sine|part\(0\) \* cosine.* - .*sine|c \* forward - s \* left"],
 }
 
 

@@ -10,6 +10,7 @@ use crate::parameters::Named;
 use burn::tensor::DType;
 use driftless_core::angles::cos_sin;
 use driftless_core::map::squared_distances;
+use driftless_core::pose::compose;
 use driftless_core::{Particles, Reading};
 use driftless_world::evaluation::Surroundings;
 use driftless_world::occupancy::{Cell, OccupancyGrid};
@@ -164,8 +165,8 @@ impl Tally<'_> {
 
 /// A point of the robot's frame in the world.
 fn placed(pose: &[f32; 3], end: [f32; 2]) -> [f32; 2] {
-    let [cosine, sine] = cos_sin(pose[2]);
-    [pose[0] + cosine * end[0] - sine * end[1], pose[1] + sine * end[0] + cosine * end[1]]
+    let [x, y] = compose(cos_sin(pose[2]), end);
+    [pose[0] + x, pose[1] + y]
 }
 
 impl Model for Scan {
@@ -214,12 +215,12 @@ impl Model for Scan {
         let (per_cell, origin) = (1.0 / cell as f32, origin.map(|x| x as f32));
         let [x, y, heading] = [0, 1, 2].map(|k| poses.column(k));
         for (i, log) in log.iter_mut().enumerate() {
-            let [cosine, sine] = cos_sin(heading[i]);
+            let direction = cos_sin(heading[i]);
             let [x, y] = [(x[i] - origin[0]) * per_cell, (y[i] - origin[1]) * per_cell];
             let mut sum = 0.0;
-            for [forward, left] in &ends {
-                let column = x + per_cell * (cosine * forward - sine * left);
-                let row = y + per_cell * (sine * forward + cosine * left);
+            for end in &ends {
+                let [along_x, along_y] = compose(direction, *end);
+                let (column, row) = (x + per_cell * along_x, y + per_cell * along_y);
                 // What is negative or NaN becomes large or 0, and is beyond the map or at its empty edge.
                 let inside =
                     column >= 0.0 && row >= 0.0 && (column as usize) < width && (row as usize) < height;
