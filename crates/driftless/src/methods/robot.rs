@@ -5,7 +5,9 @@
 //! what a scanner's beams meet, where beacons and landmarks stand, and how exact readings are (M-step). The supervised
 //! twin makes its map at labels alone, which is classical localisation on a map of the labelled scans.
 
+mod anywhere;
 mod beacons;
+mod bound;
 mod calibration;
 mod fitting;
 mod given;
@@ -37,6 +39,7 @@ use crate::online::{OnlineFilter, Start as OnlineStart};
 use crate::parameters::Named;
 use crate::resample::ResamplerSettings;
 use crate::smooth::chain::Bridge;
+use anywhere::Anywhere;
 use driftless_core::{Filter, Stream};
 use driftless_world::evaluation::{Surroundings, Track};
 use driftless_world::pose::Frame;
@@ -45,7 +48,7 @@ use motion::Bias;
 use network::World;
 use online::Shared;
 use rayon::prelude::*;
-use sensor::{Anywhere, Encoded, Model, Seen, model_of};
+use sensor::{Encoded, Model, Seen, model_of};
 use std::sync::{Arc, OnceLock};
 use walks::Walk;
 

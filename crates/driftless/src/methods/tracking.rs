@@ -52,7 +52,9 @@ pub(super) fn told(number: usize, episode: &Trajectory) -> Result<(Lesson, Vec<P
     };
     let known: Vec<bool> = episode.states.iter().map(|state| state.is_some()).collect();
     if !known.contains(&true) {
-        return Err(wrong("no pose is known: nothing to compare with".to_owned()));
+        return Err(wrong(
+            "no pose is known: nothing to compare with; `driftless track` follows it all the same".to_owned(),
+        ));
     }
     let pose = |state: Option<&[f32]>| match state {
         Some(&[x, y, heading]) => Ok(Pose::new(f64::from(x), f64::from(y), f64::from(heading))),

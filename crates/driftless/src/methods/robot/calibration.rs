@@ -2,7 +2,9 @@
 
 use super::RobotEm;
 use super::Tuning;
-use super::sensor::{Anywhere, Bound, Encoded, Model};
+use super::anywhere::Anywhere;
+use super::bound::Bound;
+use super::sensor::{Encoded, Model};
 use super::tracks::Following;
 use super::walks::Walk;
 use driftless_core::Stream;

@@ -1,7 +1,9 @@
 //! The filters of robots online, which share the learned map.
 
 use super::RobotEm;
-use super::sensor::{Anywhere, Bound, Model};
+use super::anywhere::Anywhere;
+use super::bound::Bound;
+use super::sensor::Model;
 use super::tracks::{Follower, Following};
 use super::walks::Measured;
 use crate::error::Result;

@@ -1,7 +1,9 @@
 //! Tracking: the particle filter with the robot's sensors on the learned map.
 
+use super::anywhere::Anywhere;
+use super::bound::Bound;
 use super::motion::Bias;
-use super::sensor::{Anywhere, Bound, Encoded, Model};
+use super::sensor::{Encoded, Model};
 use super::walks::{Measured, Walk};
 use super::{RobotEm, Tuning};
 use crate::error::Result;
