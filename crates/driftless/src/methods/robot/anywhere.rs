@@ -1,0 +1,81 @@
+//! Where a robot may be that is told nothing: poses all over the space, which readings are compared with.
+
+use super::sensor::Model;
+use crate::learn::Normalisation;
+use driftless_core::{Particles, Space};
+use driftless_kernels::contrast::Atlas;
+use driftless_world::random::Random;
+use std::f64::consts::PI;
+
+/// Share of the extent of known positions by which a robot may be beyond them.
+const MARGIN: f64 = 0.05;
+/// Poses that each further reading is compared with, to find a robot that is elsewhere.
+const LATER: usize = 20_000;
+
+/// Poses, and what each sensor has arranged of them.
+pub(super) struct Surveyed {
+    pub(super) poses: Particles,
+    pub(super) atlases: Vec<Option<Atlas>>,
+}
+
+impl Surveyed {
+    fn new(models: &[Box<dyn Model>], poses: Particles) -> Self {
+        Self { atlases: models.iter().map(|model| model.atlas(&poses)).collect(), poses }
+    }
+}
+
+/// Poses all over the space, drawn evenly, and how far they lie apart.
+pub(super) struct Anywhere {
+    first: Surveyed,
+    later: Surveyed,
+    bounds: [[f64; 2]; 2],
+    /// Whether headings differ.
+    turns: bool,
+}
+
+impl Anywhere {
+    /// So many poses where the map says that robots can be, else in the box of known ones.
+    pub(super) fn new(
+        models: &[Box<dyn Model>],
+        normalisation: &Normalisation,
+        count: usize,
+        seed: u64,
+    ) -> Self {
+        let (low, high) = (normalisation.low, normalisation.high);
+        let margin = MARGIN * (high[0] - low[0]).max(high[1] - low[1]).max(1e-6);
+        let seen = [[low[0] - margin, low[1] - margin], [high[0] + margin, high[1] + margin]];
+        let bounds = models.iter().find_map(|model| model.extent(low[0] < high[0])).unwrap_or(seen);
+        let mut random = Random::stream(seed, 0x706c_6163_6573);
+        let inside = |[x, y]: [f64; 2]| {
+            (bounds[0][0]..=bounds[1][0]).contains(&x) && (bounds[0][1]..=bounds[1][1]).contains(&y)
+        };
+        let mut poses = |count: usize| {
+            let mut all = Particles::new(Space::SE2);
+            for _ in 0..count {
+                let told = (0..4).find_map(|_| {
+                    models.iter().find_map(|model| model.place(&mut random)).filter(|p| inside(*p))
+                });
+                let [x, y] = told.unwrap_or_else(|| [0, 1].map(|k| random.range(bounds[0][k], bounds[1][k])));
+                all.push(&[x, y, random.range(low[2], high[2])].map(|x| x as f32));
+            }
+            all
+        };
+        let [first, later] = [poses(count), poses(count.min(LATER))];
+        let turns = high[2] > low[2];
+        Self { first: Surveyed::new(models, first), later: Surveyed::new(models, later), bounds, turns }
+    }
+
+    /// Those that a robot's first reading is compared with, or a later one.
+    pub(super) fn surveyed(&self, is_first: bool) -> &Surveyed {
+        if is_first { &self.first } else { &self.later }
+    }
+
+    /// Standard deviations that fill the space between neighbours.
+    pub(super) fn jitter(&self, count: usize) -> [f32; 3] {
+        let [low, high] = self.bounds;
+        let area = (high[0] - low[0]) * (high[1] - low[1]);
+        let headings = if self.turns { 36.0_f64 } else { 1.0 };
+        let apart = 0.5 * (area * headings / count.max(1) as f64).sqrt();
+        [apart as f32, apart as f32, if self.turns { (PI / headings) as f32 } else { 0.0 }]
+    }
+}
