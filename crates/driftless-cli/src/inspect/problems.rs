@@ -114,13 +114,10 @@ impl Problems {
             self.frozen +=
                 (1..images.len()).filter(|&t| moved(t) && same((t - 1) * stride, t * stride)).count();
         }
-        if let Some(t) = episode.actions.values().iter().position(|value| !value.is_finite()) {
-            let width = episode.actions.width();
-            self.other.push(format!(
-                "episode {index}: action {} at step {} is not finite",
-                t % width,
-                t / width
-            ));
+        let missing = |row: &[f32]| row.iter().all(|value| value.is_nan());
+        let mut actions = (0..episode.actions.len()).map(|t| episode.actions.row(t));
+        if let Some(t) = actions.position(|row| row.iter().any(|value| !value.is_finite()) && !missing(row)) {
+            self.other.push(format!("episode {index}: the action of step {t} is not finite"));
         }
         self.look_at_poses(episode);
     }
@@ -150,6 +147,9 @@ impl Problems {
         for t in 1..episode.len() {
             if let (Some(before), Some(after)) = (episode.states.get(t - 1), episode.states.get(t)) {
                 let [ax, ay, turn] = [0, 1, 2].map(|k| f64::from(episode.actions.row(t)[k]));
+                if ax.is_nan() {
+                    continue;
+                }
                 let error = [Frame::Reflected, Frame::Robot]
                     .map(|frame| pose(before).moved([ax, ay, turn], frame).distance(pose(after)))
                     .into_iter()
