@@ -17,7 +17,9 @@
   const map = find('map'), strip = find('strip'), seek = find('seek');
   const TRAIL = 20;
   // One decimal, and no minus before a zero.
-  const words = value => value.toFixed(1).replace(/^-(0\.0)$/, '$1');
+  const words = (value, digits = 1) => value.toFixed(digits).replace(/^-(0\.0+)$/, '$1');
+  // Metres are told to the millimetre.
+  const digits = key => key === 'error' && episode().unit === 'm' ? 3 : 1;
   let clouds = [];
   let timer = 0;
 
@@ -183,7 +185,7 @@
       const low = key === 'error' ? 0 : Math.min(...known), high = Math.max(...known);
       const top = row * height + 22, y = value => top + (height - 32) * (1 - (value - low) / (high - low || 1));
       pen.fillStyle = colour('--quiet');
-      pen.fillText(`${name}, ${words(low)} to ${words(high)}`, 8, top - 8);
+      pen.fillText(`${name}, ${words(low, digits(key))} to ${words(high, digits(key))}`, 8, top - 8);
       pen.strokeStyle = colour(ink);
       pen.lineWidth = 1.8;
       pen.beginPath();
@@ -212,7 +214,9 @@
 
   function tell() {
     const { steps, unit } = episode(), step = steps[status.step];
-    const write = (id, value, after) => { find(id).textContent = value === null ? '–' : words(value) + after; };
+    const write = (id, value, after) => {
+      find(id).textContent = value === null ? '–' : words(value, digits(id)) + after;
+    };
     write('error', step.error, ' ' + unit);
     write('turn', step.turn, '°');
     write('evidence', step.evidence, '');

@@ -86,7 +86,7 @@ fn ground_data(ground: &Ground) -> Value {
 fn step_data(step: &EpisodeStep) -> Value {
     let pose = |[x, y, heading]: [f32; 3]| Pose::new(f64::from(x), f64::from(y), f64::from(heading));
     let both = step.truth.map(pose).zip(step.estimate.map(pose));
-    let rounded = |value: f64| (100.0 * value).round() / 100.0;
+    let rounded = |value: f64| (1000.0 * value).round() / 1000.0;
     json!({
         "truth": step.truth,
         "estimate": step.estimate,
