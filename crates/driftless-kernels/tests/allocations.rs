@@ -1,6 +1,6 @@
 //! An online filter allocates nothing after its first step, and an LSTM that learns nothing after its first batch.
 
-#![allow(unsafe_code, reason = "an allocator that counts")]
+mod counting;
 
 use driftless_kernels::Cpu;
 use driftless_kernels::images::{ImageNet, ImagePlan, Padding};
@@ -8,29 +8,6 @@ use driftless_kernels::mlp::Mlp;
 use driftless_kernels::online::Online;
 use driftless_kernels::recurrent::{Estimator, EstimatorGradient, EstimatorMemory, Lstm, SequenceFrames};
 use driftless_kernels::scan::{Motion, PoseNet};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-struct Counting;
-
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: all is left to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 fn places() -> PoseNet {
     PoseNet { layers: Mlp::new(4, &[16, 32], true), centre: [0.0; 2], extent: [1.0; 2], epsilon: 1e-2 }
@@ -43,11 +20,11 @@ fn allocations(count: usize) -> usize {
         Online::new((ImageNet::new(plan), places()), motion, [1.0; 2], &vec![[0.0; 3]; count], 1);
     let image = vec![0.5; 3 * 8 * 8];
     online.step(&image, Some([1.0, 0.0, 0.1]));
-    let before = COUNT.load(Ordering::Relaxed);
+    let before = counting::allocations();
     for _ in 0..100 {
         online.step(&image, Some([1.0, 0.0, 0.1]));
     }
-    COUNT.load(Ordering::Relaxed) - before
+    counting::allocations() - before
 }
 
 fn lstm(inputs: usize, units: usize) -> Lstm {
@@ -72,7 +49,7 @@ fn allocations_of_learning() -> usize {
     let mut learn = || {
         net.forward(Cpu::best(), &seen, &mut memory);
         net.backward(Cpu::best(), &seen, &by_said, &mut memory, &mut gradient);
-        COUNT.load(Ordering::Relaxed)
+        counting::allocations()
     };
     // Two buffers change places once a batch: after two, both have met their largest use.
     learn();

@@ -1,6 +1,7 @@
 //! A robot online is followed without allocating anything after the first step.
 
-#![allow(unsafe_code, reason = "an allocator that counts")]
+#[path = "../../driftless-kernels/tests/counting/mod.rs"]
+mod counting;
 
 use driftless::learn::{Experiment, Method, Normalisation, TrainingSet};
 use driftless::methods::{AnchoredEm, Supervision};
@@ -9,29 +10,6 @@ use driftless_world::labels::LabelBudget;
 use driftless_world::maze::{Layout, MazeWorld};
 use driftless_world::random::Random;
 use driftless_world::trajectory::{Images, Pixels};
-use std::alloc::{GlobalAlloc, Layout as Memory, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-struct Counting;
-
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: all is left to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Memory) -> *mut u8 {
-        COUNT.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Memory) {
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// With images without a meaning, so that the belief widens, narrows and gets lost: populations of all sizes. One test
 /// alone in its process, so that nobody else allocates meanwhile.
@@ -54,11 +32,11 @@ fn steps_allocate_nothing() {
     let seen = |t, action| Observation { image: Some((&images, t)), action, ..Observation::default() };
     filter.step(seen(0, None));
     let mut sizes = Vec::with_capacity(400);
-    let before = COUNT.load(Ordering::Relaxed);
+    let before = counting::allocations();
     for t in (0..20).cycle().take(400) {
         sizes.push(filter.step(seen(t, Some([10.0, 0.0, 0.2]))).particles);
     }
-    assert_eq!(COUNT.load(Ordering::Relaxed) - before, 0);
+    assert_eq!(counting::allocations() - before, 0);
     sizes.dedup();
     assert!(sizes.len() > 5, "populations did not change: {sizes:?}");
 }

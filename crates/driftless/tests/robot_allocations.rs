@@ -1,6 +1,7 @@
 //! A robot with a log of its own is followed in memory that is used again, but for the ends of a scan's beams.
 
-#![allow(unsafe_code, reason = "an allocator that counts")]
+#[path = "../../driftless-kernels/tests/counting/mod.rs"]
+mod counting;
 
 use driftless::learn::{Experiment, Normalisation, SensorKind, SensorSettings, TrainingSet, WorldKind};
 use driftless::methods::build;
@@ -8,29 +9,6 @@ use driftless::online::{Observation, Place, Start};
 use driftless_world::labels::LabelBudget;
 use driftless_world::random::Random;
 use driftless_world::trajectory::{Labels, Observations, Rows, Trajectory};
-use std::alloc::{GlobalAlloc, Layout as Memory, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-struct Counting;
-
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: all is left to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Memory) -> *mut u8 {
-        COUNT.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Memory) {
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const BEAMS: usize = 32;
 
@@ -66,9 +44,9 @@ fn steps_allocate_the_ends_of_beams() {
     for t in 0..20 {
         filter.step(seen(t));
     }
-    let before = COUNT.load(Ordering::Relaxed);
+    let before = counting::allocations();
     for t in (0..20).cycle().take(200) {
         filter.step(seen(t));
     }
-    assert_eq!(COUNT.load(Ordering::Relaxed) - before, 200, "one a step");
+    assert_eq!(counting::allocations() - before, 200, "one a step");
 }

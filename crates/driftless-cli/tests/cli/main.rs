@@ -9,6 +9,7 @@ mod importing;
 #[cfg(unix)]
 mod interrupted;
 mod online;
+mod refused;
 mod repeating;
 mod reproducing;
 mod results;

@@ -93,6 +93,26 @@ pub struct BagOptions {
     pub episode_steps: usize,
 }
 
+impl Default for BagOptions {
+    /// All is looked for, and a step is made twice a second.
+    fn default() -> Self {
+        Self {
+            odometry: None,
+            scan: None,
+            image: None,
+            pose: None,
+            mount: None,
+            stepping: Stepping::Rate(2.0),
+            beams: 181,
+            image_side: 64,
+            max_gap: 1.0,
+            max_delay: 0.15,
+            max_pause: 5.0,
+            episode_steps: 100,
+        }
+    }
+}
+
 /// When a step is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stepping {

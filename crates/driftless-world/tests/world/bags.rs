@@ -7,25 +7,8 @@ use driftless_world::files::recorded::Recording;
 use mcap::Compression;
 use std::f64::consts::PI;
 
-fn options() -> BagOptions {
-    BagOptions {
-        odometry: None,
-        scan: None,
-        image: None,
-        pose: None,
-        mount: None,
-        stepping: Stepping::Rate(2.0),
-        beams: 181,
-        image_side: 64,
-        max_gap: 1.0,
-        max_delay: 0.15,
-        max_pause: 5.0,
-        episode_steps: 100,
-    }
-}
-
 fn read(bag: Bag) -> Recording {
-    import(&Source::from(bag.finish()), &options()).unwrap()
+    import(&Source::from(bag.finish()), &BagOptions::default()).unwrap()
 }
 
 #[track_caller]
@@ -70,7 +53,8 @@ fn a_circle_is_a_circle_in_every_encoding() {
 #[test]
 fn steps_by_motion_and_a_log_that_numpy_and_we_read() {
     let bag = circle(true, None, 20).finish();
-    let options = BagOptions { stepping: Stepping::Motion(0.3, 9.0), episode_steps: 12, ..options() };
+    let options =
+        BagOptions { stepping: Stepping::Motion(0.3, 9.0), episode_steps: 12, ..BagOptions::default() };
     let mut drive = import(&Source::from(bag), &options).unwrap();
     // 0.05 m a scan: the seventh is a hair's breadth beyond 0.3 m, measured along the chord.
     assert!(
@@ -119,11 +103,11 @@ fn transforms_are_odometry_and_truth_too() {
 fn bags_that_are_cut_off_keep_what_is_whole() {
     for compression in [None, Some(Compression::Zstd)] {
         let whole = circle(true, compression, 20).finish();
-        let all = import(&Source::from(whole.clone()), &options()).unwrap().steps().count();
+        let all = import(&Source::from(whole.clone()), &BagOptions::default()).unwrap().steps().count();
         for share in [0.3, 0.55, 0.9] {
             let cut = whole[..(whole.len() as f64 * share) as usize].to_vec();
             let size = cut.len();
-            let drive = import(&Source::from(cut), &options()).unwrap();
+            let drive = import(&Source::from(cut), &BagOptions::default()).unwrap();
             noted(&drive, &format!("of {size} ("));
             // Chunks are small here, and of the last one everything is salvaged that can be.
             let expected = all as f64 * share;
@@ -134,7 +118,7 @@ fn bags_that_are_cut_off_keep_what_is_whole() {
         let noticed = |k: &usize| {
             let mut damaged = whole.clone();
             damaged[whole.len() / 4 + k * whole.len() / 25] ^= 0xff;
-            let drive = import(&Source::from(damaged), &options()).unwrap();
+            let drive = import(&Source::from(damaged), &BagOptions::default()).unwrap();
             assert!(drive.steps().count() > all / 2, "{} of {all}", drive.steps().count());
             drive
                 .notes
@@ -144,21 +128,22 @@ fn bags_that_are_cut_off_keep_what_is_whole() {
         let noticed = (0..10).filter(noticed).count();
         assert!(noticed >= 6, "{noticed} of 10 damages were noticed");
     }
-    let error = import(&Source::from(b"#ROSBAG V2.0\n".to_vec()), &options()).unwrap_err().to_string();
+    let error =
+        import(&Source::from(b"#ROSBAG V2.0\n".to_vec()), &BagOptions::default()).unwrap_err().to_string();
     assert!(error.contains("is not an MCAP file"), "{error}");
 }
 
 #[test]
 fn what_is_asked_for_and_not_there_is_said() {
     let bag = || circle(true, None, 2);
-    let scan = |name: &str| BagOptions { scan: Some(name.to_owned()), ..options() };
+    let scan = |name: &str| BagOptions { scan: Some(name.to_owned()), ..BagOptions::default() };
     refused(
         bag(),
         &scan("/scam"),
         "field --scan: there is no topic /scam (did you mean /scan?); these would do: /scan",
     );
     refused(bag(), &scan("/odom"), "topic /odom has type nav_msgs/msg/Odometry (cdr), which does not fit");
-    let pose = |name: &str| BagOptions { pose: Some(name.parse().unwrap()), ..options() };
+    let pose = |name: &str| BagOptions { pose: Some(name.parse().unwrap()), ..BagOptions::default() };
     refused(
         bag(),
         &pose("tf:map->base_link"),
@@ -167,10 +152,10 @@ fn what_is_asked_for_and_not_there_is_said() {
     refused(bag(), &pose("tf:base_link->laser"), "laser never moves as seen from base_link");
     let mut two = bag();
     two.scan("/other", START + 1.0, "laser", 0.0, 0.1, &[1.0; 5]);
-    refused(two, &options(), "several topics hold scans: /other, /scan; choose one");
+    refused(two, &BagOptions::default(), "several topics hold scans: /other, /scan; choose one");
     let mut none = Bag::new(true, None);
     none.message("/note", "std_msgs/msg/String", START, b"xxxxxxxx");
-    refused(none, &options(), "its types are std_msgs/msg/String (cdr)");
+    refused(none, &BagOptions::default(), "its types are std_msgs/msg/String (cdr)");
     assert!("tf:odom".parse::<driftless_world::files::bag::PoseSource>().is_err());
 }
 
@@ -190,7 +175,7 @@ fn two_robots_in_one_bag() {
     let bytes = bag.finish();
     let chosen = |odometry: Option<&str>| {
         let odometry = odometry.map(|name| name.parse().unwrap());
-        let options = BagOptions { scan: Some("/b/scan".into()), odometry, ..options() };
+        let options = BagOptions { scan: Some("/b/scan".into()), odometry, ..BagOptions::default() };
         import(&Source::from(bytes.clone()), &options).unwrap()
     };
     let drive = chosen(Some("/b/odom"));
@@ -293,7 +278,8 @@ fn beams_may_change_and_points_make_a_scan() {
     // Ahead of the sensor, which is left of the robot: a near point, a far one behind it, a lamp and the floor.
     let points = [[4.0, 0.0, 0.05], [6.0, 0.0, 0.0], [2.0, 0.0, 0.8], [2.0, 0.0, -0.5], [f32::NAN; 3]];
     bag.cloud("/points", START, "lidar", &points);
-    let drive = import(&Source::from(bag.finish()), &BagOptions { beams: 360, ..options() }).unwrap();
+    let drive =
+        import(&Source::from(bag.finish()), &BagOptions { beams: 360, ..BagOptions::default() }).unwrap();
     let (step, angles) = (drive.steps().next().unwrap(), drive.beam_angles.as_ref().unwrap());
     let seen: Vec<(f64, f32)> = angles
         .iter()
@@ -348,7 +334,7 @@ fn packed_images_beside_scans() {
                 bag.packed_image("/camera", START + f64::from(tick) * 0.5 + 0.02, "jpeg", packed);
             }
         }
-        let options = BagOptions { image: Some("/camera".into()), ..options() };
+        let options = BagOptions { image: Some("/camera".into()), ..BagOptions::default() };
         let drive = import(&Source::from(bag.finish()), &options).unwrap();
         let camera = drive.camera.as_ref().unwrap();
         assert_eq!(camera.shape, shape);
@@ -391,7 +377,7 @@ fn real_bags_become_drives() {
         return;
     };
     let read = |file: &str, scan: Option<&str>| {
-        let options = BagOptions { scan: scan.map(str::to_owned), ..options() };
+        let options = BagOptions { scan: scan.map(str::to_owned), ..BagOptions::default() };
         import(&Source::open(folder.join(file)).unwrap(), &options).unwrap()
     };
     let scan = Some("/driver_laser_navigation/laser_scan");

@@ -220,18 +220,12 @@ mod tests {
     use super::*;
     use driftless_world::trajectory::{Labels, Rows};
 
-    fn episode(poses: &[[f32; 3]], actions: Vec<f32>) -> Trajectory {
-        let seen = Observations::Vectors(Rows::new(1, vec![0.0; poses.len()]).unwrap());
-        let states = Labels::all(Rows::new(3, poses.concat()).unwrap());
-        Trajectory::new(seen, Rows::new(3, actions).unwrap(), states).unwrap()
-    }
-
     #[test]
     fn states_and_motions_are_seen() {
         let mut experiment = Experiment { world: WorldKind::Robot, ..Experiment::default() };
-        let first = episode(&[[0.0; 3]; 2], vec![0.0; 6]);
-        let rows = Rows::new(2, vec![0.0; 4]).unwrap();
-        let first = Trajectory { states: Labels::all(rows), actions: Rows::default(), ..first };
+        let rows = || Rows::new(2, vec![0.0; 4]).unwrap();
+        let seen = Observations::Vectors(rows());
+        let first = Trajectory::new(seen, Rows::default(), Labels::all(rows())).unwrap();
         let note = moving(&mut experiment, &first);
         assert!(note.contains("position") && note.contains("random walk"), "{note}");
         assert_eq!((experiment.state.kind, experiment.motion.kind), (StateKind::Position, MotionKind::None));

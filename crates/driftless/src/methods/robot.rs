@@ -76,8 +76,8 @@ pub struct RobotEm {
     sees: bool,
     settings: RobotSettings,
     frame: Frame,
-    /// Standard deviations of position and heading in a step whose odometry is missing.
-    missing: [f32; 2],
+    /// What actions mean.
+    motion: MotionKind,
     normalisation: Normalisation,
     seed: u64,
     bias: Bias,
@@ -128,11 +128,7 @@ impl RobotEm {
             sees: experiment.sensor.iter().any(|sensor| sensor.kind == SensorKind::Image),
             settings: experiment.robot.clone(),
             frame: experiment.frame(),
-            missing: match experiment.motion.kind {
-                // The noise that is learned is then all that the robot may do.
-                MotionKind::None => [0.0; 2],
-                MotionKind::Odometry | MotionKind::Velocity => normalisation.missing_motion(),
-            },
+            motion: experiment.motion.kind,
             normalisation: normalisation.clone(),
             seed: experiment.seed,
             bias: Bias::default(),
@@ -174,9 +170,18 @@ impl RobotEm {
         Ok(())
     }
 
+    /// Standard deviations of position and heading in a step whose odometry is missing.
+    fn missing(&self) -> [f32; 2] {
+        match self.motion {
+            // The noise that is learned is then all that the robot may do.
+            MotionKind::None => [0.0; 2],
+            MotionKind::Odometry | MotionKind::Velocity => self.normalisation.missing_motion(),
+        }
+    }
+
     fn known(&self, walk: &Walk) -> Known {
         let actions = walk.actions.iter().map(|action| self.bias.corrected(action.map(f64::from)).to_vec());
-        Known::new(self.frame, actions.collect(), &walk.labels).with_missing(self.missing)
+        Known::new(self.frame, actions.collect(), &walk.labels).with_missing(self.missing())
     }
 
     /// The E-step: paths by labels, odometry and what the sensors say with what they learned so far, if anything.

@@ -1,15 +1,14 @@
 //! Published methods on a robot's own log: a small room, scans with readings that are missing, steps without odometry, and
 //! episodes of different lengths.
 
+use crate::robot::{built, set, told};
 use driftless::learn::{
-    Detail, Experiment, Method, Normalisation, RobotStart, SensorKind, SensorSettings, Tracking, TrainingSet,
-    WorldKind,
+    Detail, Experiment, Method, Normalisation, RobotStart, SensorKind, SensorSettings, Tracking, WorldKind,
 };
 use driftless::methods::build;
-use driftless_world::labels::LabelBudget;
 use driftless_world::pose::{Frame, Pose};
 use driftless_world::random::Random;
-use driftless_world::trajectory::{Camera, Images, Labels, Observations, Pixels, Rows, Start, Trajectory};
+use driftless_world::trajectory::{Camera, Images, Labels, Observations, Pixels, Rows, Trajectory};
 
 const METHODS: [&str; 4] = ["sdpf", "sdpf-supervised", "dpf", "lstm"];
 const BEAMS: usize = 24;
@@ -80,26 +79,6 @@ fn experiment(method: &str, start: RobotStart) -> Experiment {
     experiment
 }
 
-fn set(episodes: Vec<Trajectory>) -> TrainingSet {
-    let count = episodes.len();
-    TrainingSet::new(Box::new(episodes), 0..count, LabelBudget::new(0.3, 1).unwrap()).unwrap()
-}
-
-fn built(experiment: &Experiment, lessons: &TrainingSet) -> Box<dyn Method> {
-    build(experiment, &Normalisation::measure(lessons).unwrap()).unwrap()
-}
-
-fn told(mut episode: Trajectory, start: RobotStart) -> Trajectory {
-    let first: [f32; 3] = std::array::from_fn(|k| episode.states.get(0).unwrap()[k]);
-    episode.start = Some(match start {
-        RobotStart::Tracking => {
-            Start::About { pose: [first[0] + 0.2, first[1] - 0.2, first[2] + 0.1], spread: [0.3, 0.3, 0.2] }
-        }
-        RobotStart::Global => Start::House,
-    });
-    episode
-}
-
 const TRACKING: Tracking = Tracking { particles: 60, seed: 3, detail: Detail::Densities };
 
 fn is_finite(pose: &Pose) -> bool {
@@ -133,7 +112,7 @@ fn losses_fall_and_robots_are_followed() {
     let plans =
         [("sdpf", 1..=5, 0.8), ("sdpf-supervised", 1..=5, 0.5), ("dpf", 3..=7, 0.5), ("lstm", 1..=15, 1.0)];
     for (id, epochs, most) in plans {
-        let lessons = set(known.to_vec());
+        let lessons = set(known.to_vec(), 0.3);
         let experiment = Experiment { epochs: 20, ..experiment(id, RobotStart::Tracking) };
         let mut method = built(&experiment, &lessons);
         // The first epoch once more in the end: the same windows, told the same, with the same random numbers.
@@ -156,7 +135,7 @@ fn taken_up_exactly() {
     for (method, start) in
         METHODS.into_iter().flat_map(|m| [(m, RobotStart::Tracking), (m, RobotStart::Global)])
     {
-        let (lessons, experiment) = (set(all.clone()), experiment(method, start));
+        let (lessons, experiment) = (set(all.clone(), 0.3), experiment(method, start));
         let (mut whole, mut other) = (built(&experiment, &lessons), built(&experiment, &lessons));
         whole.train(1, &lessons).unwrap();
         other.restore(&whole.parameters(), Some(&whole.memory())).unwrap();
@@ -172,7 +151,7 @@ fn taken_up_exactly() {
 #[test]
 fn never_nan() {
     let all = episodes(3);
-    let lessons = set(all.clone());
+    let lessons = set(all.clone(), 0.3);
     for method in METHODS {
         let method = built(&experiment(method, RobotStart::Tracking), &lessons);
         for hostile in [f32::NAN, f32::INFINITY, 0.0, -1e30, 1e30, f32::MIN_POSITIVE] {
@@ -210,7 +189,7 @@ fn cameras_are_looked_at() {
             episode
         };
         let all: Vec<Trajectory> = episodes(4).into_iter().map(with_camera).collect();
-        let lessons = set(all.clone());
+        let lessons = set(all.clone(), 0.3);
         for method in METHODS {
             let mut experiment = experiment(method, RobotStart::Tracking);
             experiment.sensor.truncate(usize::from(beside));
@@ -226,7 +205,7 @@ fn cameras_are_looked_at() {
 /// A sensor beyond the log's columns is named; so is a log with nothing to see.
 #[test]
 fn what_does_not_fit_is_named() {
-    let lessons = set(episodes(2));
+    let lessons = set(episodes(2), 0.3);
     let statistics = Normalisation::measure(&lessons).unwrap();
     for method in METHODS {
         let mut experiment = experiment(method, RobotStart::Tracking);

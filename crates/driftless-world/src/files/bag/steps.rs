@@ -92,20 +92,7 @@ mod tests {
     use super::*;
 
     fn options(stepping: Stepping) -> BagOptions {
-        BagOptions {
-            odometry: None,
-            scan: None,
-            image: None,
-            pose: None,
-            mount: None,
-            stepping,
-            beams: 1,
-            image_side: 1,
-            max_gap: 1.0,
-            max_delay: 0.1,
-            max_pause: 5.0,
-            episode_steps: 100,
-        }
+        BagOptions { stepping, max_delay: 0.1, ..BagOptions::default() }
     }
 
     fn chosen(stepping: Stepping, times: &[f64], odometry: Option<&Track>) -> Vec<u64> {

@@ -7,6 +7,7 @@ use super::bound::Bound;
 use super::sensor::{Encoded, Model};
 use super::tracks::Following;
 use super::walks::Walk;
+use crate::learn::MotionKind;
 use driftless_core::Stream;
 use driftless_core::density::Mixture;
 use driftless_world::trajectory::Start;
@@ -51,7 +52,10 @@ impl RobotEm {
             let each: Vec<(f64, usize)> = encoded.par_iter().map(one).collect();
             each.iter().fold((0.0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
         };
-        let noises: &[f64] = if self.missing == [0.0; 2] { &NOISES_WITHOUT_ODOMETRY } else { &NOISES };
+        let noises: &[f64] = match self.motion {
+            MotionKind::None => &NOISES_WITHOUT_ODOMETRY,
+            MotionKind::Odometry | MotionKind::Velocity => &NOISES,
+        };
         let all = noises.iter().flat_map(|&noise| TEMPERS.map(|tempering| Tuning { tempering, noise }));
         let tried: Vec<(Tuning, (f64, usize))> = all.map(|tuning| (tuning, evaluate(tuning))).collect();
         // The most careful of those that are alike.

@@ -41,13 +41,13 @@ impl RobotEm {
     fn odometry(&self, factor: f64) -> Odometry {
         let noise = self.noise.map(|noise| factor * noise);
         let odometry = noise::motion(noise, LEAST_NOISE, self.frame, &self.normalisation);
-        Odometry { missing: self.missing, ..odometry }
+        Odometry { missing: self.missing(), ..odometry }
     }
 
     /// The same as amcl has it, which knows the robot's frame alone.
     fn turn_and_go(&self) -> Option<TurnAndGo> {
         let alphas = self.textbook.filter(|_| self.frame == Frame::Robot);
-        alphas.map(|alphas| TurnAndGo { alphas, missing: self.missing })
+        alphas.map(|alphas| TurnAndGo { alphas, missing: self.missing() })
     }
 
     fn filter(&self, how: &Following) -> Filter {
