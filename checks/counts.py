@@ -1,4 +1,5 @@
-"""Counts how often the heart of a particle filter is written down, and compares with the table in ARCHITECTURE.md.
+"""Counts how often the heart of a particle filter is written down, and where code knows the lines of a table by name, and
+compares with the tables in ARCHITECTURE.md.
 
     python checks/counts.py
 
@@ -12,6 +13,7 @@ import sys
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 CRATES = ["driftless-core", "driftless-kernels", "driftless"]
+ALL = [*CRATES, "driftless-world", "driftless-cli"]
 
 # A piece, and the expressions that mark one copy of it. All must be found in one file for a filter step, any line counts
 # for the others.
@@ -22,26 +24,31 @@ PIECES = {
     "log-sum-exp": [r"fn log_(sum|mean)_?\w*[<(]|\b(most|highest|largest)\)\.exp\(\).*sum"],
     # Markers (j + u) / N.
     "systematic resampling": [r"as f64 \+ (uniform\(\)|u|offset|uniforms\[0\])\)"],
+    # Code that asks for one of the table's ids. Whoever adds a line would have to look there, too.
+    "which layout": [r"(format|kind|layout)\.id [!=]= \"|FileKind::"],
+    "which simulated world": [r"world(\.as_str\(\))? [!=]= \"|\"(house|maze\d)\" =>"],
     # (forward c - left s, forward s + left c).
     "SE(2) composition": [r"forward \* cosine - left \* sine|part\(0\) \* cosine.* - .*sine|c \* forward - s \* left"],
 }
 
 
 def sources():
-    for crate in CRATES:
+    for crate in ALL:
         for path in sorted((REPOSITORY / "crates" / crate / "src").rglob("*.rs")):
             if "tests" in path.parts or path.name in ("tests.rs", "testing.rs", "contract.rs"):
                 continue
             code = path.read_text().split("#[cfg(test)]\nmod tests {")[0]
-            yield path.relative_to(REPOSITORY), "\n".join(
+            yield crate, path.relative_to(REPOSITORY), "\n".join(
                 line for line in code.splitlines() if not line.lstrip().startswith("//")
             )
 
 
 def found():
     counts = {piece: [] for piece in PIECES}
-    for path, code in sources():
+    for crate, path, code in sources():
         for piece, marks in PIECES.items():
+            if crate not in CRATES and not piece.startswith("which"):
+                continue
             if piece == "filter steps":
                 if all(re.search(mark, code) for mark in marks):
                     counts[piece].append(str(path))

@@ -1,20 +1,23 @@
 //! What can be typed: verbs, options, their help and their defaults.
 
 mod bench;
-mod import;
 mod learning;
+mod queueing;
 mod reproducing;
 mod simulate;
 mod track;
 
 pub use bench::{Bench, BenchWorld};
-pub use import::{Import, ImportFrom, PfnetCheckpoint, recordings};
 pub use learning::{Evaluate, Report, Train};
+pub use queueing::{Engine, Queueing, Sweep};
 pub use reproducing::{Demo, Paper, Reproduce};
-pub use simulate::{Format, HouseSplit, Simulate, Size, Steering};
+pub use simulate::{HouseSplit, Simulate, Steering};
 pub use track::Track;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
+use driftless_world::files::{FORMATS, Format, Holds, ReadOptions};
+use driftless_world::maze::Layout;
 use std::path::PathBuf;
 
 /// Differentiable particle filters that learn from few labels: data, training, reports.
@@ -51,7 +54,7 @@ pub enum Verb {
     /// Turn a data file into another layout
     Convert(Convert),
     /// Take over weights that others have trained
-    Import(Import),
+    Import(crate::import::Import),
     /// Train a method from few labels, in a folder that remembers everything
     Train(Train),
     /// Evaluate a trained method on other recordings
@@ -62,6 +65,8 @@ pub enum Verb {
     Report(Report),
     /// Run a whole experiment of the paper: all methods, label shares, seeds and mazes
     Reproduce(Reproduce),
+    /// Train an experiment with all combinations of some settings: here, on Slurm, or on HyperQueue
+    Sweep(Sweep),
     /// Train three methods in Maze 1 from few labels and compare them, in minutes; needs nothing
     Demo(Demo),
     /// Measure how fast this machine trains and tracks
@@ -74,6 +79,25 @@ pub struct Reading {
     /// Recorded steps of an episode in a DPF file [default: what the file says, or 100]
     #[arg(long, value_name = "T")]
     pub steps_per_episode: Option<usize>,
+}
+
+impl Reading {
+    /// The same for the library.
+    pub fn options(&self) -> ReadOptions {
+        ReadOptions { steps_per_episode: self.steps_per_episode, ..ReadOptions::default() }
+    }
+}
+
+/// Layouts by id, as an option has them.
+fn layouts(which: fn(&Format) -> bool) -> impl TypedValueParser<Value = &'static Format> {
+    let known = FORMATS.iter().filter(|format| format.create.is_some() && which(format));
+    let values = known.map(|format| PossibleValue::new(format.id).help(format.what));
+    PossibleValuesParser::new(values).map(|id| Format::named(&id).expect("one of the possible values"))
+}
+
+/// Names of the built-in mazes, for help.
+fn mazes() -> String {
+    Layout::BUILT_IN.join(", ")
 }
 
 /// Options of `inspect`.
@@ -124,8 +148,7 @@ pub struct Show {
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u8).range(0..=48))]
     pub frames: u8,
 
-    /// The maze to draw the path on: maze1, maze2, maze3 or a drawing [default: found out from the file]
-    #[arg(long)]
+    #[arg(long, help = format!("The maze to draw the path on: {} or a drawing [default: found out from the file]", mazes()))]
     pub maze: Option<String>,
 
     /// A ROS map (yaml) to draw the path on
@@ -139,15 +162,6 @@ pub struct Show {
     /// How to read the file
     #[command(flatten)]
     pub reading: Reading,
-}
-
-/// Layouts that data can be converted to.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// The plain npz: observations, actions, poses, lengths
-    Log,
-    /// PyDPF's csv, for vector observations
-    Csv,
 }
 
 /// Options of `convert`.
@@ -164,8 +178,8 @@ pub struct Convert {
     pub file: PathBuf,
 
     /// Layout to write
-    #[arg(long, value_enum)]
-    pub to: Target,
+    #[arg(long, value_parser = layouts(|format| format.holds == Holds::Logs))]
+    pub to: &'static Format,
 
     /// Where to write
     #[arg(long, short, value_name = "FILE")]

@@ -6,6 +6,7 @@ mod job;
 mod objective;
 mod online;
 mod peak;
+mod range_scan;
 mod table;
 mod weights;
 

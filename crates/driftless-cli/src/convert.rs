@@ -1,45 +1,32 @@
 //! `driftless convert`: a data file in another layout, as a trainer would see it.
 
-use crate::args::{Convert, Target};
-use crate::data::Data;
+use crate::args::Convert;
 use crate::interrupt;
-use crate::output::{bytes, grouped, print};
+use crate::output::{bytes, grouped, overwrite, print};
 use crate::progress::Progress;
-use crate::usage::misused;
 use anyhow::{Context, Result};
-use driftless_world::Trajectory;
-use driftless_world::files::Overwrite;
-use driftless_world::files::csv::CsvWriter;
-use driftless_world::files::log::LogWriter;
 use driftless_world::files::provenance::Provenance;
-use driftless_world::files::zip::Method;
-
-/// A file of the wanted layout being written.
-enum Writer {
-    Log(Box<LogWriter>),
-    Csv(CsvWriter),
-}
+use driftless_world::files::{DataFile, Entry, Format, ReadOptions, WriteOptions};
 
 /// Reads episode after episode and writes it in the other layout.
 pub fn run(wanted: &Convert) -> Result<()> {
-    let mut data = Data::open(&wanted.file, &wanted.reading)?;
-    if wanted.rgb_only {
-        data = data.without_depth()?;
-    }
-    let overwrite = if wanted.force { Overwrite::Replace } else { Overwrite::Refuse };
-    let mut writer = match wanted.to {
-        Target::Log => {
-            let method = if wanted.compress { Method::Deflated } else { Method::Stored };
-            Writer::Log(Box::new(LogWriter::create(&wanted.out, overwrite, method, &comment(&data))?))
-        }
-        Target::Csv if wanted.compress => misused!("--compress is for npz files"),
-        Target::Csv => Writer::Csv(CsvWriter::create(&wanted.out, overwrite)?),
-    };
+    let options = ReadOptions { rgb_only: wanted.rgb_only, ..wanted.reading.options() };
+    let data = Format::of(&wanted.file)?.open(&wanted.file, &options)?;
+    let create = wanted.to.create.context("a layout that can be written")?;
+    let mut writer = create(
+        &wanted.out,
+        &WriteOptions {
+            overwrite: overwrite(wanted.force),
+            compress: wanted.compress,
+            comment: comment(data.as_ref()),
+            beam_angles: data.beam_angles().map(<[f64]>::to_vec),
+        },
+    )?;
     let mut progress = Progress::new("convert", "episodes", data.len());
     for index in 0..data.len() {
         interrupt::check()?;
         let place = || format!("{}: episode {index}", wanted.file.display());
-        writer.push(&data.trajectory(index)?).with_context(place)?;
+        writer.push(&Entry::Plain(data.get(index)?)).with_context(place)?;
         progress.advance(1);
     }
     writer.finish()?;
@@ -49,23 +36,7 @@ pub fn run(wanted: &Convert) -> Result<()> {
 }
 
 /// The origin stays known, but the number of steps has changed.
-fn comment(data: &Data) -> String {
+fn comment(data: &dyn DataFile) -> String {
     let without_steps = |provenance| Provenance { steps: None, ..provenance };
     data.provenance().map(without_steps).map(|provenance| provenance.to_string()).unwrap_or_default()
-}
-
-impl Writer {
-    fn push(&mut self, trajectory: &Trajectory) -> driftless_world::Result<()> {
-        match self {
-            Self::Log(writer) => writer.push(trajectory),
-            Self::Csv(writer) => writer.push(trajectory),
-        }
-    }
-
-    fn finish(self) -> driftless_world::Result<()> {
-        match self {
-            Self::Log(writer) => writer.finish(),
-            Self::Csv(writer) => writer.finish(),
-        }
-    }
 }

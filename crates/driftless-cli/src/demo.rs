@@ -1,15 +1,16 @@
 //! `driftless demo`: from nothing to a comparison of methods that learned from one label in ten.
 
-use crate::args::Demo;
+use crate::args::{Demo, Queueing};
 use crate::output::print;
-use crate::reproduce::{Scope, World, compare};
+use crate::queue;
+use crate::reproduce::{Scope, World, planned};
 use anyhow::Result;
 
 /// Few enough for minutes.
 const TEST_EPISODES: usize = 50;
 
 /// Maze 1: our filter with and without the steps between labels, the LSTM, and the report on them.
-pub fn run(wanted: &Demo) -> Result<()> {
+pub fn run(wanted: &Demo, threads: Option<u16>) -> Result<()> {
     print(
         "Maze 1, 100 trajectories to learn from, one pose in ten known. Three methods learn to say where a \
          robot is that\nstarts anywhere: Driftless from all images, its supervised twin and the LSTM from those with a pose.\n",
@@ -22,7 +23,8 @@ pub fn run(wanted: &Demo) -> Result<()> {
         ..Scope::default()
     };
     let world = World::simulated("maze1", &wanted.out.join("data"), TEST_EPISODES)?;
-    compare(&scope.cells(&["maze1".to_owned()])?, &[world], &wanted.out)?;
+    let runs = planned(&scope.cells(&["maze1".to_owned()])?, &[world])?;
+    queue::run(&wanted.out, &runs, &Queueing::default(), threads)?;
     print(
         "\nEpochs are few here and the seed is one. Next: `driftless reproduce maze --quick` (seeds and label \
          shares, 45 minutes),\nor your own recordings: `driftless train --help`.\n",

@@ -5,7 +5,6 @@ mod provenance;
 mod table;
 
 use crate::args;
-use crate::data::open_maze;
 use crate::interrupt;
 use crate::output::{complain, print, typed};
 use crate::progress::Progress;
@@ -76,7 +75,7 @@ pub fn run(wanted: &args::Evaluate) -> Result<()> {
         odometry_noise: wanted.odometry_noise,
         settings: wanted.settings.clone(),
         play: usize::from(wanted.play),
-        maze: wanted.maze.as_deref().map(open_maze).transpose()?,
+        maze: wanted.maze.as_deref().map(Layout::open).transpose()?,
         map: wanted.map.as_ref().map(|path| RosMap::read(path).map(|map| map.grid())).transpose()?,
     };
     let mut evaluated = track(&wanted.run, &trial)?;

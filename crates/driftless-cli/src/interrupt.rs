@@ -35,6 +35,11 @@ pub fn answer(words: &'static str) {
     let _ = ANSWER.set(words);
 }
 
+/// Asks to stop, as a signal would.
+pub fn raise() {
+    INTERRUPTED.store(true, Ordering::Relaxed);
+}
+
 /// True if somebody asked to stop.
 pub fn happened() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)

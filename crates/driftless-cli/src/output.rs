@@ -1,6 +1,7 @@
 //! Printing results: a closed pipe (`driftless inspect ... | head`) is no error.
 
 use anyhow::Result;
+use driftless_world::files::Overwrite;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
@@ -13,6 +14,11 @@ pub fn print(text: &str) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// What `--force` means.
+pub fn overwrite(force: bool) -> Overwrite {
+    if force { Overwrite::Replace } else { Overwrite::Refuse }
 }
 
 /// Prints a line to standard error. Nobody listening there is no reason to stop.

@@ -34,24 +34,25 @@ pub fn run(wanted: &args::Report) -> Result<()> {
         records::keep(&found, folder)?;
     }
     let Some(out) = &wanted.out else { return Ok(()) };
-    let (tables, unusable) = write(&found, out, &pairs)?;
+    let (tables, unusable) = write(&found, &[], out, &pairs)?;
     let page = out.join("index.html");
     print(&format!("{tables}\nOpen {} in a browser\n", page.display()))?;
     ensure!(unusable == 0, "{unusable} files of these runs cannot be used; the report is without them");
     Ok(())
 }
 
-/// Writes the report on runs into a folder; returns the tables of accuracies and of differences, in words, and how many
+/// Writes the report on runs, and on some that are missing, into a folder; returns the tables of accuracies and of differences, in words, and how many
 /// files of the runs could not be used. Says which.
-pub fn write(found: &[PathBuf], out: &Path, pairs: &Pairs) -> Result<(String, usize)> {
+pub fn write(found: &[PathBuf], missing: &[String], out: &Path, pairs: &Pairs) -> Result<(String, usize)> {
     found.iter().try_for_each(|folder| check_format(folder))?;
     let open = |path: &PathBuf| if path.is_file() { Run::of_record(path) } else { Run::open(path) };
-    let runs = found.iter().map(open).collect::<driftless_world::Result<Vec<_>>>()?;
+    let mut runs = found.iter().map(open).collect::<driftless_world::Result<Vec<_>>>()?;
     let mut unusable = 0;
     for (folder, run) in found.iter().zip(&runs) {
         unusable += run.problems.len();
         run.problems.iter().for_each(|what| complain(&format!("warning: {}/{what}", folder.display())));
     }
+    runs.extend(missing.iter().map(|name| Run::planned(name)));
     fs::create_dir_all(out).with_context(|| format!("{}: cannot create", out.display()))?;
     let files = Report::with(&runs, pairs)?;
     for (name, bytes) in &files {

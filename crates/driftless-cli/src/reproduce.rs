@@ -1,35 +1,29 @@
-//! `driftless reproduce`: all runs of an experiment, one after another, and the report on them.
+//! `driftless reproduce`: all runs of an experiment, as a queue, and the report on them.
 
 mod plan;
 mod robots;
 mod worlds;
 
-pub use plan::{Cell, NOISY_HOUSES, Scope};
+pub use plan::{Cell, NOISY_HOUSES, Scope, cost};
 pub use worlds::World;
 
-use crate::args::{Paper, Reproduce};
-use crate::evaluate::{self, Trial};
-use crate::output::{complain, duration, print};
-use crate::train::{self, Ended, Watcher};
+use crate::args::{Engine, Paper, Reproduce};
+use crate::output::{duration, print};
+use crate::queue::{self, Fingerprints, Planned, Test};
 use crate::usage::misused;
-use crate::{interrupt, report};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use driftless::config::renamed_method;
-use driftless::learn::{Files, Outcome, RunFolder, WorldKind};
-use driftless_report::paired::Pairs;
-use driftless_world::Evaluation;
-use driftless_world::files::Fingerprint;
+use driftless::learn::WorldKind;
+use driftless_world::maze::Layout;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// Episodes to evaluate on.
 const TEST_EPISODES: usize = 100;
 /// Names the noise of all evaluations, so that all methods see the same.
 const TEST_SEED: u64 = 1;
-const MAZES: [&str; 3] = ["maze1", "maze2", "maze3"];
 
-/// Plans, estimates, runs what is not done, and reports.
-pub fn run(wanted: &Reproduce) -> Result<()> {
+/// Plans, estimates, and runs what is not done.
+pub fn run(wanted: &Reproduce, threads: Option<u16>) -> Result<()> {
     let known: Vec<&str> = Scope::recipes(wanted.experiment).iter().map(|recipe| recipe.name).collect();
     if let Some(name) = wanted.methods.iter().flatten().find(|name| !known.contains(&name.as_str())) {
         if let Some(now) = renamed_method(name).filter(|now| known.contains(now)) {
@@ -54,17 +48,15 @@ pub fn run(wanted: &Reproduce) -> Result<()> {
     let mut cells = scope.cells(&names)?;
     robots::describe_all(&mut cells, &robots)?;
     let all: f64 = cells.iter().map(Cell::seconds).sum();
-    print(&format!(
-        "{} runs in {}: about {} on two cores if none is done yet\n",
-        cells.len(),
-        out.display(),
-        duration(all)
-    ))?;
+    if wanted.queue.on != Engine::Lines {
+        let (count, out) = (cells.len(), out.display());
+        print(&format!("{count} runs in {out}: about {} on two cores if none is done yet\n", duration(all)))?;
+    }
     if wanted.estimate {
         return Ok(());
     }
     let worlds = if robots.is_empty() { worlds(wanted, &out)? } else { robots };
-    compare(&cells, &worlds, &out)
+    queue::run(&out, &planned(&cells, &worlds)?, &wanted.queue, threads)
 }
 
 fn usual_folder(wanted: &Reproduce) -> PathBuf {
@@ -81,7 +73,7 @@ fn names(wanted: &Reproduce) -> Vec<String> {
         return vec!["house".to_owned(), NOISY_HOUSES.to_owned()];
     }
     if wanted.data.is_empty() {
-        let quick = if wanted.quick { &MAZES[..1] } else { &MAZES[..] };
+        let quick = if wanted.quick { &Layout::BUILT_IN[..1] } else { Layout::BUILT_IN };
         return wanted.mazes.clone().unwrap_or_else(|| quick.iter().map(ToString::to_string).collect());
     }
     wanted.data.iter().map(|text| text.split('=').next().unwrap_or_default().to_owned()).collect()
@@ -119,126 +111,36 @@ fn check_settings(settings: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Runs what is not done yet, and writes and prints the report on all.
-pub fn compare(cells: &[Cell], worlds: &[World], out: &Path) -> Result<()> {
-    let place = |cell: &Cell| out.join("runs").join(cell.name());
-    let contents = worlds.iter().map(Contents::of).collect::<Result<Vec<_>>>()?;
-    let known = |cell: &Cell| worlds.iter().zip(&contents).find(|(world, _)| world.name == cell.world);
-    let is_done = |cell: &&Cell| known(cell).is_some_and(|(_, contents)| contents.evaluated(&place(cell)));
-    let mut left: f64 = cells.iter().filter(|cell| !is_done(cell)).map(Cell::seconds).sum();
-    // Seconds that runs took, and those that were planned for them.
-    let (mut took, mut planned) = (0.0, 0.0);
-    for (number, cell) in cells.iter().enumerate() {
-        let heading = format!("[{}/{}] {}", number + 1, cells.len(), cell.name());
-        let (world, contents) = known(cell).context("a cell has a world")?;
-        if place(cell).join("config.toml").is_file() {
-            check_same(&place(cell), cell, world, contents)?;
-        }
-        if is_done(&cell) {
-            complain(&format!("{heading}: done before"));
-            continue;
-        }
-        // This machine against the one the estimates come from, once something is known of it.
-        let pace = if planned > 0.0 { took / planned } else { 1.0 };
-        complain(&format!("\n{heading}; about {} left in all", duration(pace * left)));
-        let started = Instant::now();
-        let origin = cell.origin().map(|name| out.join("runs").join(name));
-        settle(cell, world, &place(cell), origin.as_deref())?;
-        left -= cell.seconds();
-        // What is not trained takes seconds, and says nothing of the others.
-        if cell.is_trained() {
-            (took, planned) = (took + started.elapsed().as_secs_f64(), planned + cell.seconds());
-        }
+/// The runs of cells in their worlds.
+pub fn planned(cells: &[Cell], worlds: &[World]) -> Result<Vec<Planned>> {
+    let mut fingerprints = Fingerprints::default();
+    let known = |cell: &Cell| worlds.iter().find(|world| world.name == cell.world);
+    let mut runs = Vec::new();
+    for cell in cells {
+        let world = known(cell).context("a cell has a world")?;
+        let experiment = &cell.experiment;
+        // Robots' own logs are followed with another noise of the filter for each seed; in mazes and houses a seed has
+        // other noise of its own.
+        let own_seed = experiment.world == WorldKind::Robot;
+        let test = Test {
+            data: fingerprints.of(&world.test)?,
+            world: Some(world.name.clone()),
+            particles: world.particles,
+            seed: if own_seed { experiment.seed } else { TEST_SEED },
+            play: usize::from(experiment.seed == 1),
+        };
+        runs.push(Planned {
+            id: cell.name(),
+            experiment: experiment.clone(),
+            train: vec![fingerprints.of(&world.train)?],
+            valid: None,
+            steps: None,
+            given: fingerprints.given(experiment)?,
+            test: Some(test),
+            weights_of: cell.origin(),
+            seconds: cell.seconds(),
+            driftless: env!("CARGO_PKG_VERSION").to_owned(),
+        });
     }
-    let folders: Vec<PathBuf> = cells.iter().map(place).collect();
-    let page = out.join("report");
-    let (table, _) = report::write(&folders, &page, &Pairs::Usual)?;
-    print(&format!("\n{table}\nThe report: {}\n", page.join("index.html").display()))
-}
-
-/// Trains a cell to its end, wherever it was left, and evaluates it.
-fn settle(cell: &Cell, world: &World, folder: &Path, origin: Option<&Path>) -> Result<()> {
-    if let Some(origin) = origin {
-        return if robots::take_over(cell, origin, folder)? { examine(cell, world, folder) } else { Ok(()) };
-    }
-    let epochs = cell.experiment.epochs;
-    let ended = if folder.join("config.toml").is_file() {
-        train::run_again(folder, |_| Watcher::new(epochs))?
-    } else {
-        let files = Files { train: world.train.clone(), ..Files::default() };
-        train::run_new(&cell.experiment, &files, folder, &mut Watcher::new(epochs))?
-    };
-    let Ended { outcome, best, .. } = ended;
-    match outcome {
-        Outcome::Finished => {}
-        Outcome::Stopped { .. } => bail!("interrupted; the same command goes on where it stopped"),
-        Outcome::Diverged { epoch, why, .. } => {
-            complain(&format!("warning: {}: learning failed in epoch {epoch}: {why}", cell.name()));
-        }
-    }
-    if best.is_none() {
-        return Ok(());
-    }
-    examine(cell, world, folder)
-}
-
-/// Evaluates a run. Robots' own logs are followed with another noise of the filter for each seed; in mazes and houses a
-/// seed has other noise of its own.
-fn examine(cell: &Cell, world: &World, folder: &Path) -> Result<()> {
-    let own_seed = cell.experiment.world == WorldKind::Robot;
-    let trial = Trial {
-        data: world.test.clone(),
-        steps: None,
-        particles: world.particles,
-        episodes: None,
-        seed: if own_seed { cell.experiment.seed } else { TEST_SEED },
-        odometry_noise: None,
-        settings: Vec::new(),
-        play: usize::from(cell.experiment.seed == 1),
-        maze: None,
-        map: None,
-    };
-    let mut evaluated = evaluate::track(folder, &trial)?;
-    evaluated.evaluation.about.world.clone_from(&world.name);
-    for episode in &mut evaluated.episodes.episodes {
-        episode.about.world.clone_from(&world.name);
-    }
-    evaluate::save(folder, &mut evaluated)?;
-    interrupt::check()
-}
-
-/// A folder is gone on with only if its run is the one that is planned.
-fn check_same(folder: &Path, cell: &Cell, world: &World, contents: &Contents) -> Result<()> {
-    let config = RunFolder::open(folder)?.config()?;
-    ensure!(
-        config.experiment == cell.experiment,
-        "{}: was run with other settings; remove it, or choose another folder with --out",
-        folder.display()
-    );
-    ensure!(
-        config.data.train_fingerprint == contents.train,
-        "{}: was trained from other data than {} holds now; remove it, or choose another folder with --out",
-        folder.display(),
-        world.train.display()
-    );
-    Ok(())
-}
-
-/// What tells the contents of a world's files from others.
-struct Contents {
-    train: String,
-    test: String,
-}
-
-impl Contents {
-    fn of(world: &World) -> Result<Self> {
-        Ok(Self { train: Fingerprint::of_file(&world.train)?, test: Fingerprint::of_file(&world.test)? })
-    }
-
-    /// Whether a run was evaluated on these; damaged figures are none.
-    fn evaluated(&self, folder: &Path) -> bool {
-        let text = std::fs::read_to_string(folder.join("evaluation.json"));
-        let evaluated = text.ok().and_then(|text| Evaluation::from_json(&text).ok());
-        evaluated.is_some_and(|evaluated| evaluated.about.data_fingerprint == self.test)
-    }
+    Ok(runs)
 }

@@ -1,8 +1,7 @@
 //! `driftless show`: one episode as a picture.
 
 use crate::args::Show;
-use crate::data::{Data, open_maze};
-use crate::output::{print, typed};
+use crate::output::{overwrite, print, typed};
 use crate::usage::misused;
 use anyhow::{Context, Error, Result, bail};
 use driftless::learn::guess_maze;
@@ -10,10 +9,10 @@ use driftless_report::path_picture::{Region, spread_steps};
 use driftless_report::{Background, Bounds, FramePick, Image, PathPicture};
 use driftless_world::files::pfnet::{HouseEpisode, HouseMaps, METRES_PER_PIXEL};
 use driftless_world::files::ros_map::RosMap;
-use driftless_world::files::{FileKind, NewFile, Overwrite};
+use driftless_world::files::{Format, Holds, NewFile};
 use driftless_world::maze::Layout;
 use driftless_world::occupancy::{Cell, OccupancyGrid};
-use driftless_world::{Dataset, Images, Observations, Pixels, Pose, Trajectory};
+use driftless_world::{Images, Observations, Pixels, Pose, Trajectory};
 use std::io::Write;
 use std::path::Path;
 
@@ -25,17 +24,17 @@ pub fn run(wanted: &Show) -> Result<()> {
             wanted.out.display()
         );
     }
-    let overwrite = if wanted.force { Overwrite::Replace } else { Overwrite::Refuse };
     // Created before the work, so that a bad name is found out at once.
-    let mut file = NewFile::create(&wanted.out, overwrite)?;
-    let picture = if FileKind::of(&wanted.file)? == FileKind::Maze {
+    let mut file = NewFile::create(&wanted.out, overwrite(wanted.force))?;
+    let format = Format::of(&wanted.file)?;
+    let picture = if format.holds == Holds::Drawing {
         bail!(
             "{}: is the drawing of a maze, without an episode; make some with `driftless simulate {} --out walk.npz`",
             wanted.file.display(),
             typed(&wanted.file)
         )
     } else {
-        picture(wanted)?
+        picture(wanted, format)?
     };
     let png = picture.draw()?.to_png()?;
     file.write_all(&png).with_context(|| format!("{}: cannot write", wanted.out.display()))?;
@@ -43,8 +42,8 @@ pub fn run(wanted: &Show) -> Result<()> {
     print(&format!("{}: {}\n", wanted.out.display(), picture.title))
 }
 
-fn picture(wanted: &Show) -> Result<PathPicture> {
-    let data = Data::open(&wanted.file, &wanted.reading)?;
+fn picture(wanted: &Show, format: &Format) -> Result<PathPicture> {
+    let data = format.open(&wanted.file, &wanted.reading.options())?;
     if wanted.episode >= data.len() {
         misused!(
             "--episode {}: {} has {} episodes, numbered from 0",
@@ -55,20 +54,20 @@ fn picture(wanted: &Show) -> Result<PathPicture> {
     }
     let name = wanted.file.file_name().unwrap_or_default().to_string_lossy();
     let title = format!("{name}, episode {}", wanted.episode);
-    if let Data::Pfnet(file) = &data {
+    if let Some(episode) = data.in_house(wanted.episode)? {
         if wanted.maze.is_some() {
             misused!("--maze is for mazes; house records hold their own map");
         }
-        return house_picture(title, &file.get(wanted.episode)?, usize::from(wanted.frames));
+        return house_picture(title, &episode, usize::from(wanted.frames));
     }
-    let episode = data.trajectory(wanted.episode)?;
+    let episode = data.get(wanted.episode)?;
     let path = poses(&episode)?;
     let layout = match &wanted.maze {
-        Some(name) => Some(open_maze(name)?),
+        Some(name) => Some(Layout::open(name)?),
         None => data
             .provenance()
             .and_then(|provenance| provenance.maze)
-            .or_else(|| guessed(&wanted.file, &data, &path)),
+            .or_else(|| guessed(&wanted.file, format, &path)),
     };
     let map_name = wanted.map.as_ref().map(|map| map.display().to_string());
     let subtitle = map_name.or(layout.as_ref().map(|layout| layout.name().to_owned()));
@@ -107,9 +106,9 @@ fn frames(episode: &Trajectory, count: usize) -> Result<Vec<FramePick>> {
 }
 
 /// The maze a DPF file's name tells.
-fn guessed(file: &Path, data: &Data, path: &[Option<Pose>]) -> Option<Layout> {
+fn guessed(file: &Path, format: &Format, path: &[Option<Pose>]) -> Option<Layout> {
     let known: Vec<Pose> = path.iter().copied().flatten().collect();
-    matches!(data, Data::Dpf(_)).then(|| guess_maze(file, &known)).flatten()
+    (format.holds == Holds::Mazes).then(|| guess_maze(file, &known)).flatten()
 }
 
 fn maze_background(layout: &Layout) -> Background {

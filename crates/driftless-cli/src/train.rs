@@ -6,7 +6,7 @@ mod material;
 mod memory;
 mod watcher;
 
-pub use experiments::{find as experiment, names as experiments};
+pub use experiments::{find as experiment, names as experiments, wanted as wanted_experiment};
 pub use material::odometry;
 pub use watcher::Watcher;
 
@@ -40,11 +40,12 @@ pub fn run(wanted: &Train) -> Result<ExitCode> {
     let (folder, ended) = match (&wanted.resume, wanted.recordings.split_first(), &wanted.run) {
         (Some(folder), ..) => (folder, run_again(folder, |config| Watcher::new(config.experiment.epochs))?),
         (None, Some((train, _)), _) if wanted.dry_run => {
-            print(&experiments::wanted(wanted, train)?.to_toml()?)?;
+            let experiment = wanted_experiment(wanted.experiment.as_deref(), &wanted.settings, train, true)?;
+            print(&experiment.to_toml()?)?;
             return Ok(ExitCode::SUCCESS);
         }
         (None, Some((train, more)), Some(run)) => {
-            let experiment = experiments::wanted(wanted, train)?;
+            let experiment = wanted_experiment(wanted.experiment.as_deref(), &wanted.settings, train, true)?;
             let files = Files {
                 train: train.clone(),
                 more: more.to_vec(),

@@ -43,6 +43,7 @@ mod draws;
 pub mod exponential;
 pub mod filter;
 pub mod map;
+pub mod models;
 pub mod motion;
 pub mod normal;
 mod particles;
@@ -69,8 +70,3 @@ pub use weights::{IMPOSSIBLE, Reweighted, Weights, effective_sample_size};
 
 /// Numbers that a vector register has room for.
 pub const LANES: usize = 16;
-
-/// The worked examples of how to add pieces are compiled and run as documentation tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../CONTRIBUTING.md")]
-pub struct Contributing;

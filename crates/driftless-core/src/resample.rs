@@ -1,5 +1,6 @@
 //! Resampling: how weights and uniform numbers become ancestors.
 
+use crate::cpu::{Cpu, Work};
 use crate::draws::Draws;
 use crate::weights::Weights;
 
@@ -61,7 +62,7 @@ impl Scheme {
         match self {
             Self::Systematic => {
                 let u = uniform();
-                by_strata(weights, count, || u, ancestors);
+                Cpu::best().run(Systematic { weights, count, u, ancestors });
             }
             Self::Stratified => by_strata(weights, count, uniform, ancestors),
             Self::Multinomial => by_markers(weights, (0..count).map(|_| uniform()), ancestors),
@@ -140,6 +141,51 @@ fn by_strata<W: Copy + Into<f64>>(
             sum += weights[at].into();
         }
         ancestors.push(at as u32);
+    }
+}
+
+/// The same for one u, without a branch that depends on weights, which a processor cannot foresee: each particle writes
+/// its number at the first marker that is not below the weights before it, and markers without a number have that of
+/// the one before.
+struct Systematic<'a, W> {
+    weights: &'a [W],
+    count: usize,
+    u: f64,
+    ancestors: &'a mut Vec<u32>,
+}
+
+impl<W: Copy + Into<f64>> Work for Systematic<'_, W> {
+    #[inline(always)]
+    fn run(self) {
+        const BLOCK: usize = 64;
+        let Self { weights, count, u, ancestors } = self;
+        let (stratum, mut sum) = (total(weights) / count as f64, 0.0);
+        ancestors.resize(count, 0);
+        let mut before = [0.0; BLOCK];
+        for (block, weights) in weights[..weights.len().min(last(weights) + 1)].chunks(BLOCK).enumerate() {
+            for (before, &weight) in before.iter_mut().zip(weights) {
+                *before = sum;
+                sum += weight.into();
+            }
+            let mut first = [0_u32; BLOCK];
+            for (first, before) in first.iter_mut().zip(before) {
+                // A quotient may be off by a rounding; products decide, as they do for strata.
+                let mut j = (before / stratum - u).ceil();
+                j -= f64::from(u8::from((j - 1.0 + u) * stratum >= before));
+                j += f64::from(u8::from((j + u) * stratum < before));
+                *first = j as u32;
+            }
+            for (i, &first) in first[..weights.len()].iter().enumerate() {
+                if let Some(ancestor) = ancestors.get_mut(first as usize) {
+                    *ancestor = (block * BLOCK + i) as u32;
+                }
+            }
+        }
+        let mut highest = 0;
+        for ancestor in ancestors {
+            highest = highest.max(*ancestor);
+            *ancestor = highest;
+        }
     }
 }
 

@@ -14,11 +14,12 @@ pub mod gemm;
 pub mod images;
 mod lanes;
 pub mod mlp;
+pub mod motion;
 pub mod online;
-pub mod pfnet;
-
 pub mod patches;
+pub mod pfnet;
 mod pixels;
+mod places;
 pub mod range_scan;
 pub mod recurrent;
 mod relu;

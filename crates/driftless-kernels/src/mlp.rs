@@ -16,12 +16,19 @@ pub struct MlpMemory {
     /// The results of each layer.
     levels: Vec<Vec<f32>>,
     by_level: [Vec<f32>; 2],
+    counted: Vec<f32>,
 }
 
 impl MlpMemory {
     /// The results of the last forward pass, rows of [`Mlp::width`] numbers.
     pub fn results(&self) -> &[f32] {
         self.levels.last().map_or(&[], |last| &last[..])
+    }
+
+    /// Takes the room that another one works in: many of them need it one after the other.
+    pub fn take_room(&mut self, other: &mut Self) {
+        std::mem::swap(&mut self.by_level, &mut other.by_level);
+        std::mem::swap(&mut self.counted, &mut other.counted);
     }
 }
 
@@ -89,16 +96,61 @@ impl Mlp {
         memory: &mut MlpMemory,
         sum: &mut MlpGradient,
     ) {
-        let MlpMemory { count, levels, by_level: [by_this, by_before] } = memory;
-        let count = *count;
         sum.resize(self.layers.len(), LayerGradient::default());
+        self.descend(cpu, inputs, by_results, memory, |number, rows, by, count| {
+            self.layers[number].differentiate(cpu, rows, by, count, &mut sum[number]);
+        });
+    }
+
+    /// The same, with each row counted as often as a factor says in the derivatives by weights, and once in those by
+    /// inputs: a row's own derivatives are linear in it, so that two losses need not go back one after the other.
+    pub fn backward_counted(
+        &self,
+        cpu: Cpu,
+        (inputs, by_results): (&[f32], &[f32]),
+        factors: &[f32],
+        memory: &mut MlpMemory,
+        sum: &mut MlpGradient,
+    ) {
+        sum.resize(self.layers.len(), LayerGradient::default());
+        let mut counted = std::mem::take(&mut memory.counted);
+        self.descend(cpu, inputs, by_results, memory, |number, rows, by, count| {
+            let layer = &self.layers[number];
+            counted.resize(by.len().max(counted.len()), 0.0);
+            let width = layer.width();
+            let both = by.chunks_exact(width).zip(counted.chunks_exact_mut(width));
+            for ((row, to), factor) in both.zip(factors) {
+                to.iter_mut().zip(row).for_each(|(to, x)| *to = factor * x);
+            }
+            layer.differentiate(cpu, rows, &counted, count, &mut sum[number]);
+        });
+        memory.counted = counted;
+    }
+
+    /// The derivatives by the inputs alone, [`Mlp::input_width`] apart; weights are constants.
+    pub fn lead_back(&self, cpu: Cpu, by_results: &[f32], memory: &mut MlpMemory, by_inputs: &mut Vec<f32>) {
+        self.descend(cpu, &[], by_results, memory, |_, _, _, _| ());
+        by_inputs.resize(memory.count * self.input_width(), 0.0);
+        self.by_inputs(cpu, memory, by_inputs);
+    }
+
+    /// Goes back through all layers but the first; at each, says its number, its inputs and the derivatives by its results.
+    fn descend(
+        &self,
+        cpu: Cpu,
+        inputs: &[f32],
+        by_results: &[f32],
+        memory: &mut MlpMemory,
+        mut at: impl FnMut(usize, Rows, &[f32], usize),
+    ) {
+        let MlpMemory { count, levels, by_level: [by_this, by_before], .. } = memory;
+        let count = *count;
         by_this.clear();
         by_this.extend_from_slice(&by_results[..count * self.width()]);
         for (number, layer) in self.layers.iter().enumerate().rev() {
             let stride = padded(layer.shape()[0]);
             let x = number.checked_sub(1).map(|before| &levels[before][..]);
-            let rows = Rows { numbers: x.unwrap_or(inputs), stride };
-            layer.differentiate(cpu, rows, by_this, count, &mut sum[number]);
+            at(number, Rows { numbers: x.unwrap_or(inputs), stride }, by_this, count);
             if let Some(x) = x {
                 by_before.resize(count * stride, 0.0);
                 layer.backward(cpu, by_this, count, Some(x), by_before);
@@ -188,6 +240,35 @@ mod tests {
                     assert!((f64::from(*found) - expected).abs() < 1e-5, "{found} {expected}");
                 }
             }
+        }
+    }
+
+    /// Rows that count twice, not at all, or less than nothing: as if each had been so much larger. Inputs do not know.
+    #[test]
+    fn rows_are_counted() {
+        let (_, mlp) = network(false);
+        let (inputs, pull) = lesson(&mlp);
+        let factors: Vec<f32> = (0..COUNT).map(|i| [2.0, 0.0, -0.5, 1.0][i % 4]).collect();
+        let rows = pull.chunks_exact(mlp.width()).zip(&factors);
+        let larger: Vec<f32> = rows.flat_map(|(row, factor)| row.iter().map(move |x| factor * x)).collect();
+        let mut memory = MlpMemory::default();
+        mlp.forward(Cpu::best(), &inputs, COUNT, &mut memory);
+        let [mut found, mut expected] = [MlpGradient::default(), MlpGradient::default()];
+        let [mut by_found, mut by_expected] = [vec![0.0; inputs.len()], vec![0.0; inputs.len()]];
+        mlp.backward(Cpu::best(), &inputs, &pull, &mut memory, &mut expected);
+        mlp.by_inputs(Cpu::best(), &memory, &mut by_expected);
+        expected.clear();
+        mlp.backward(Cpu::best(), &inputs, &larger, &mut memory, &mut expected);
+        mlp.backward_counted(Cpu::best(), (&inputs, &pull), &factors, &mut memory, &mut found);
+        mlp.by_inputs(Cpu::best(), &memory, &mut by_found);
+        assert_eq!(by_found, by_expected);
+        mlp.lead_back(Cpu::best(), &pull, &mut memory, &mut by_found);
+        assert_eq!(by_found, by_expected);
+        for (found, expected) in found.iter().zip(&expected) {
+            // Sums of 23 products of order 1 in 32 bits.
+            let apart = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4);
+            assert!(apart(&found.weight, &expected.weight) && apart(&found.bias, &expected.bias));
+            assert!(found.weight.iter().any(|x| x.abs() > 0.1));
         }
     }
 

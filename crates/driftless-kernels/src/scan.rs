@@ -8,6 +8,7 @@ mod belief;
 mod step;
 mod trace;
 
+pub use step::Step;
 pub(crate) use step::weigh_columns;
 pub use trace::{First, Trace, TraceMemory};
 

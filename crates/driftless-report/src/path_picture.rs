@@ -6,6 +6,7 @@ mod frames;
 mod ground;
 mod legend;
 mod route;
+mod scan;
 mod statistics;
 mod strip;
 mod style;

@@ -19,6 +19,9 @@ const MOST_BYTES: u64 = 4 << 30;
 /// Far more than the largest record.
 const MOST_OF_RECORD: u64 = 16 << 20;
 
+/// What a run that was planned lacks.
+const PLANNED: &str = "all: it was planned, and is not done yet";
+
 /// Whatever a run has left behind so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
@@ -72,6 +75,11 @@ impl Run {
         Ok(run)
     }
 
+    /// A run that was planned, and is missing.
+    pub fn planned(name: &str) -> Self {
+        Self { name: name.to_owned(), problems: vec![PLANNED.to_owned()], ..Self::default() }
+    }
+
     /// Reads a record that was kept of a run.
     pub fn of_record(file: impl AsRef<Path>) -> Result<Self> {
         let file = file.as_ref();
@@ -108,6 +116,9 @@ impl Run {
     pub fn missing(&self) -> Vec<String> {
         if self.record.is_some() && self.evaluation.is_none() && self.config.is_none() {
             return vec!["all but its record".to_owned()];
+        }
+        if self.problems == [PLANNED] {
+            return self.problems.clone();
         }
         let absent = [
             (self.config.is_none(), "config.toml"),

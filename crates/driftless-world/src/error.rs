@@ -17,12 +17,18 @@ pub struct Error {
     field: Option<String>,
     problem: String,
     source: Option<std::io::Error>,
+    usage: bool,
 }
 
 impl Error {
     /// A problem in plain words; say what to do about it if that is known.
     pub fn new(problem: impl Into<String>) -> Self {
-        Self { file: None, record: None, field: None, problem: problem.into(), source: None }
+        Self { file: None, record: None, field: None, problem: problem.into(), source: None, usage: false }
+    }
+
+    /// What was asked for makes no sense, whatever the files hold.
+    pub fn usage(problem: impl Into<String>) -> Self {
+        Self { usage: true, ..Self::new(problem) }
     }
 
     /// A failed system call while doing `action` ("cannot read", "cannot create").
@@ -46,6 +52,11 @@ impl Error {
     pub fn in_field(mut self, field: impl Into<String>) -> Self {
         self.field.get_or_insert_with(|| field.into());
         self
+    }
+
+    /// Whether it is the request that is wrong, not a file.
+    pub fn is_usage(&self) -> bool {
+        self.usage
     }
 
     /// The kind of the failed system call, if there was one.

@@ -1,12 +1,6 @@
 //! The files people already have, read and written: containers below, layouts on top.
 //!
-//! | layout | container | module |
-//! |---|---|---|
-//! | DPF's mazes: `pose`, `vel`, `rgbd` | npz | [`dpf`] |
-//! | anybody's recordings, ours | npz | [`log`] |
-//! | PyDPF's tables | csv | [`csv`] |
-//! | PF-net's houses | TFRecord of `tf.train.Example` with PNGs inside | [`pfnet`] |
-//!
+//! Layouts are lines of the table in [`registry`]: [`dpf`], [`log`], [`csv`] and [`pfnet`].
 //! Maps of a floor are those of ROS, [`ros_map`]: a description in YAML and an image.
 //! Robots' own files become plain logs: [`carmen`], [`tum`], and [`bag`] for MCAP with the messages of [`ros`].
 //!
@@ -24,7 +18,7 @@ pub mod dpf;
 pub mod estimates;
 pub mod example;
 mod fingerprint;
-pub mod kind;
+mod glimpse;
 pub mod lines;
 pub mod log;
 pub mod npy;
@@ -34,6 +28,7 @@ pub mod png_image;
 pub mod protobuf;
 pub mod provenance;
 pub mod recorded;
+pub mod registry;
 pub mod rigid;
 pub mod ros;
 pub mod ros_map;
@@ -47,5 +42,6 @@ pub mod zip;
 
 pub use atomic::{NewFile, Overwrite, abandon_all};
 pub use fingerprint::Fingerprint;
-pub use kind::FileKind;
+pub use glimpse::Glimpse;
+pub use registry::{DataFile, DataWriter, Entry, FORMATS, Format, Holds, ReadOptions, WriteOptions};
 pub use source::Source;

@@ -19,6 +19,7 @@ pub mod plan;
 pub mod scene;
 pub mod shape;
 pub mod simulate;
+mod simulated;
 pub mod split;
 pub mod walk;
 
@@ -28,5 +29,6 @@ pub use furniture::{Finish, Item, ItemKind, Piece};
 pub use plan::{Door, HousePlan, Room, RoomKind};
 pub use shape::{Footprint, Rect};
 pub use simulate::HouseWorld;
+pub(crate) use simulated::build;
 pub use split::Split;
 pub use walk::WalkStyle;

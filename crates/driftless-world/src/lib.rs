@@ -36,6 +36,7 @@ pub mod labels;
 pub mod maze;
 pub mod occupancy;
 pub mod render;
+pub mod simulate;
 pub mod statistics;
 pub mod trajectory;
 

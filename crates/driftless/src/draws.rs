@@ -88,6 +88,40 @@ impl Draws {
     }
 }
 
+/// The numbers of one sequence of which nobody knows how long it will be, drawn as they are needed.
+pub(crate) struct Drawing {
+    sizes: DrawSizes,
+    random: Random,
+    seeds: Random,
+}
+
+impl Drawing {
+    /// Those named by `seed`; of the sizes, sequences and steps are not looked at.
+    pub(crate) fn new(sizes: DrawSizes, seed: u64) -> Self {
+        Self { sizes, random: Random::stream(seed, 0), seeds: Random::stream(seed, STEP_SEEDS) }
+    }
+
+    /// For the first particles and the first step.
+    pub(crate) fn first(&mut self) -> Draws {
+        let uniform_start = self.tensor(self.sizes.state, Random::unit);
+        let normal_start = self.tensor(self.sizes.state, Random::normal);
+        Draws { uniform_start, normal_start, steps: vec![self.step()], phase: Phase::Evaluation, seed: 0 }
+    }
+
+    /// For the next step.
+    pub(crate) fn step(&mut self) -> Draw {
+        let noise = self.tensor(self.sizes.noise, Random::normal);
+        let uniforms = (0..self.sizes.uniforms).map(|_| self.random.unit()).collect();
+        Draw { noise, uniforms, seed: self.seeds.bits() }
+    }
+
+    fn tensor(&mut self, width: usize, draw: impl Fn(&mut Random) -> f64) -> Tensor<3> {
+        let particles = self.sizes.particles;
+        let values: Vec<f32> = (0..particles * width).map(|_| draw(&mut self.random) as f32).collect();
+        Tensor::from_data(TensorData::new(values, [1, particles, width]), (&Device::flex(), DType::F32))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -97,10 +97,15 @@ impl Filter {
         draws: &Draws,
     ) -> Rollout<M> {
         let cues = model.measurement().encode(observations, draws.phase);
-        let particles = draws.uniform_start.dims()[1];
-        let proposed = draws.steps.first().and_then(|draw| self.injected(model, &cues, 0, particles, draw));
-        let first = proposed.map_or_else(|| prior.sample(draws), Belief::uniform);
+        let first = self.first(model, prior, &cues, draws);
         self.rollout(model, first, cues, actions, draws)
+    }
+
+    /// The first particles: proposed if the schedule wants it and the model can, or drawn from the prior.
+    pub(crate) fn first<M: Model>(&self, model: &M, prior: &Prior, cues: &Cues<M>, draws: &Draws) -> Belief {
+        let particles = draws.uniform_start.dims()[1];
+        let proposed = |draw| self.injected(model, cues, (0, 0), particles, draw);
+        draws.steps.first().and_then(proposed).map_or_else(|| prior.sample(draws), Belief::uniform)
     }
 
     /// The first belief and its record: weighted by the first observation, or not.
@@ -132,7 +137,7 @@ impl Filter {
         draw: &Draw,
     ) -> (Belief, StepInfo) {
         let particles = belief.dims()[1];
-        let injected = self.injected(model, now.cues, now.t, particles, draw);
+        let injected = self.injected(model, now.cues, (now.step, now.t), particles, draw);
         let kept = particles - injected.as_ref().map_or(0, |states| states.dims()[1]);
         let Resampled { belief, ancestors, log_mass } = self.resampler.resample(belief, kept, &draw.uniforms);
         let (parents, noise) = (belief.states, draw.noise.clone().slice_dim(1, 0..kept));
@@ -155,16 +160,17 @@ impl Filter {
         }
     }
 
-    /// Proposed particles [B, count, S], if the schedule wants some and the model can.
+    /// Proposed particles [B, count, S] for a step and the cues that belong to it, if the schedule wants some and the
+    /// model can.
     fn injected<M: Model>(
         &self,
         model: &M,
         cues: &Cues<M>,
-        t: usize,
+        (step, t): (usize, usize),
         particles: usize,
         draw: &Draw,
     ) -> Option<Tensor<3>> {
-        let count = self.injection?.count(t, particles);
+        let count = self.injection?.count(step, particles);
         if count == 0 { None } else { model.propose(cues, t, count, draw.seed) }
     }
 
@@ -191,7 +197,7 @@ impl Filter {
             let action = actions.clone().slice_dim(1, t..t + 1).squeeze_dim::<2>(1); // [B, A]
             let belief = beliefs[t - 1].clone();
             let (belief, info) =
-                self.step(model, belief, &Moment { t, action, cues: &cues }, &draws.steps[t]);
+                self.step(model, belief, &Moment { step: t, t, action, cues: &cues }, &draws.steps[t]);
             beliefs.push(belief);
             infos.push(info);
         }

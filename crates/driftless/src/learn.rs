@@ -35,7 +35,9 @@ use crate::error::Result;
 use crate::online::{OnlineFilter, Start};
 use crate::parameters::Named;
 use driftless_world::evaluation::{Surroundings, Track};
+use driftless_world::files::pfnet::HouseMaps;
 use driftless_world::trajectory::Trajectory;
+use std::sync::Arc;
 
 /// What an epoch of training came to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,6 +52,9 @@ pub struct EpochReport {
     pub gradient_norm: f64,
     /// Mean effective sample size over all steps, if there are particles.
     pub effective_sample_size: Option<f64>,
+    /// Episodes with labels of which no path could be drawn, as their labels and odometry do not go together in numbers.
+    /// Their labels are all that is learned from them.
+    pub without_path: u64,
 }
 
 /// How episodes are tracked when a method is put to use.
@@ -91,6 +96,16 @@ pub trait Method: Send {
     /// A filter for a robot online, with what was learned and so many particles; nothing if the method has none. Fails if
     /// it cannot start there.
     fn online_filter(&self, _particles: usize, _start: &Start) -> Result<Option<Box<dyn OnlineFilter>>> {
+        Ok(None)
+    }
+
+    /// The same in a house, whose floor plan the robot is given.
+    fn online_filter_in(
+        &self,
+        _floor: &Arc<HouseMaps>,
+        _particles: usize,
+        _start: &Start,
+    ) -> Result<Option<Box<dyn OnlineFilter>>> {
         Ok(None)
     }
 

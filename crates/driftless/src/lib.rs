@@ -68,3 +68,8 @@ pub use space::Space;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/filters.md")]
 pub struct Guide;
+
+/// The worked examples of how to add pieces are compiled and run as documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../CONTRIBUTING.md")]
+pub struct Contributing;

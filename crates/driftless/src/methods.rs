@@ -11,6 +11,7 @@
 
 mod anchored;
 mod filtering;
+mod following;
 mod house;
 mod jonschkowski;
 mod learner;
@@ -21,6 +22,8 @@ mod prior;
 mod range_scan;
 mod recorder;
 mod registry;
+mod regression;
+mod replayed;
 mod robot;
 pub mod sdpf;
 mod trace_loss;
@@ -33,6 +36,7 @@ pub use house::{HouseLstm, PfnetFilter, Training, Unlearned, UnlearnedMethod};
 pub use jonschkowski::Jonschkowski;
 pub use range_scan::RangeScan;
 pub use registry::{BuildMethod, Learns, METHODS, Registered, methods_in};
+pub use replayed::Replayed;
 pub(crate) use robot::check_given;
 pub use robot::{Mcl, RobotEm, RobotOdometry};
 
@@ -56,7 +60,7 @@ pub fn build(experiment: &Experiment, normalisation: &Normalisation) -> Result<B
         let (id, works, others) = (method.id, works.join(" and "), others.join(", "));
         return Err(Error::setting("method", format!("{id} is for {works}; in {world}s there are {others}")));
     };
-    if experiment.resampler.is_some() && ["lstm", "odometry"].contains(&method.id) {
+    if experiment.resampler.is_some() && ["lstm", "odometry", "regression"].contains(&method.id) {
         return Err(Error::setting(
             "resampler",
             format!("is for filters: {} has no particles to resample", method.id),

@@ -64,7 +64,9 @@ pub trait Measurement: Learnable {
 /// What is known at time t, besides the belief.
 #[derive(Debug)]
 pub struct Moment<'a, C> {
-    /// The time step.
+    /// The time step, counted from the start.
+    pub step: usize,
+    /// Which of the encoded observations belongs to it: the same, unless only the present one is there.
     pub t: usize,
     /// The action that leads into it, [B, A].
     pub action: Tensor<2>,

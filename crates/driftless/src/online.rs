@@ -19,21 +19,27 @@
 //! # Ok::<(), driftless::Error>(())
 //! ```
 //!
-//! In mazes a step has an `image`, of which the middle is looked at, and allocates nothing once the first is made. No tensors are on its path.
+//! In mazes a step has an `image`, of which the middle is looked at, and allocates nothing once the first is made. No
+//! tensors are on its path. In a house the floor plan is given with the start: [`Tracker::in_house`].
 
 mod estimate;
+mod given;
 mod replay;
 
 pub use estimate::Estimate;
+pub use given::{Frame, Place, Start, Step};
 pub use replay::follow_whole;
+pub(crate) use replay::seen_at;
 
 use crate::batch::shrunk;
 use crate::error::{Error, Result};
-use crate::learn::{MOST_SIDE, MotionKind, SensorKind, Trained, WorldKind};
+use crate::learn::{MOST_SIDE, MotionKind, Trained, WorldKind};
 use crate::methods::build;
 use driftless_core::Belief;
+use driftless_world::files::pfnet::HouseMaps;
 use driftless_world::trajectory::{Images, Pixels};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What a filter is given at a step. What is missing says nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -59,57 +65,6 @@ pub trait OnlineFilter: Send {
 
 /// No robot moves or turns so far in a step.
 const FAR: f64 = 1e6;
-
-/// What is known of where a robot starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Place {
-    /// Nothing: it may be anywhere that was seen in training.
-    #[default]
-    Anywhere,
-    /// It is about here: a normal distribution.
-    About {
-        /// x, y and heading.
-        pose: [f64; 3],
-        /// Standard deviations of them.
-        spread: [f64; 3],
-    },
-}
-
-/// How a track begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Start {
-    /// Particles once the robot is found; as in training unless said otherwise.
-    pub particles: Option<usize>,
-    /// Names all random numbers.
-    pub seed: u64,
-    /// Robots and episodes of one seed have numbers of their own.
-    pub episode: u64,
-    /// Where the robot is.
-    pub place: Place,
-}
-
-/// What a robot has at a step: any of it may be missing, and says nothing then.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Step<'a> {
-    /// Numbers of the sensors, in the order of the training log's columns; what is not finite is missing.
-    pub readings: Option<&'a [f32]>,
-    /// An image of the size that was recorded for training.
-    pub image: Option<Frame<'a>>,
-    /// Odometry since the step before, as in the training log: x ahead, y to the left and turn in radians. Of a run whose
-    /// motion is of the kind velocity, these a second.
-    pub odometry: Option<[f64; 3]>,
-    /// Seconds on any clock, for velocities.
-    pub time: Option<f64>,
-}
-
-/// A camera's image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame<'a> {
-    /// Height, width and channels.
-    pub size: [usize; 3],
-    /// Row by row, channels last.
-    pub pixels: &'a [u8],
-}
 
 /// A run's best weights, put to use on a robot.
 pub struct Tracker {
@@ -150,23 +105,36 @@ impl Tracker {
     /// # Errors
     /// If it cannot start there.
     pub fn of(trained: &Trained, start: Start) -> Result<Option<Self>> {
-        let experiment = &trained.config.experiment;
-        let particles = start.particles.unwrap_or(experiment.particles);
-        if particles == 0 {
-            return Err(Error::setting("particles", "must be at least 1"));
+        if matches!(start.place, Place::Room(_)) {
+            return Err(Error::setting("start", "names a room, which floor plans of houses alone have"));
         }
-        start.place.check()?;
-        let Some(filter) = trained.method.online_filter(particles, &start)? else { return Ok(None) };
+        let particles = particles_of(trained, &start)?;
+        let filter = trained.method.online_filter(particles, &start)?;
+        filter.map(|filter| Self::with(trained, filter)).transpose()
+    }
+
+    /// For a robot in a house, whose floor plan is given; nothing if the method has no online filter there.
+    ///
+    /// # Errors
+    /// If it cannot start there.
+    pub fn in_house(trained: &Trained, start: Start, floor: &Arc<HouseMaps>) -> Result<Option<Self>> {
+        let particles = particles_of(trained, &start)?;
+        let filter = trained.method.online_filter_in(floor, particles, &start)?;
+        filter.map(|filter| Self::with(trained, filter)).transpose()
+    }
+
+    fn with(trained: &Trained, filter: Box<dyn OnlineFilter>) -> Result<Self> {
+        let experiment = &trained.config.experiment;
         let ([height, width, _], pixels) = (trained.config.data.image, &trained.normalisation.pixels);
         if experiment.world == WorldKind::Maze && !pixels.fits_into([height, width]) {
             return Err(Error::setting("image", "of the run does not fit its pixel normalisation"));
         }
-        let sees = experiment.sensor.iter().any(|sensor| sensor.kind == SensorKind::Image);
+        let sees = experiment.sensor.iter().any(|sensor| sensor.kind.sees());
         let camera = match (experiment.world, pixels.shape()) {
             (WorldKind::Robot, [channels, height, width]) => sees.then_some([height, width, channels]),
             (_, [channels, ..]) => Some([height, width, channels]),
         };
-        Ok(Some(Self {
+        Ok(Self {
             filter,
             camera,
             world: experiment.world,
@@ -175,7 +143,7 @@ impl Tracker {
             readings: Vec::new(),
             image: Images { height: 0, width: 0, channels: 0, pixels: Pixels::Bytes(Vec::new()) },
             time: None,
-        }))
+        })
     }
 
     /// Height and width of the images that it wants, in mazes.
@@ -238,7 +206,7 @@ impl Tracker {
             }
         }
         // Mazes look at colours alone, whatever else there is.
-        let most = if self.world == WorldKind::Robot { channels } else { wanted[2] };
+        let most = if self.world == WorldKind::Maze { wanted[2] } else { channels };
         let seen = [self.image.height, self.image.width, channels.min(most)];
         if seen != wanted {
             let [tall, wide, deep] = wanted;
@@ -270,18 +238,16 @@ impl Tracker {
     }
 }
 
+/// As many as are wanted of a start that is one.
+fn particles_of(trained: &Trained, start: &Start) -> Result<usize> {
+    start.place.check()?;
+    match start.particles.unwrap_or(trained.config.experiment.particles) {
+        0 => Err(Error::setting("particles", "must be at least 1")),
+        particles => Ok(particles),
+    }
+}
+
 /// An action that a robot can have made.
 fn sensible(odometry: Option<[f64; 3]>) -> Option<[f64; 3]> {
     odometry.filter(|action| action.iter().all(|x| x.abs() < FAR))
-}
-
-impl Place {
-    /// Fails if it is not a place.
-    fn check(&self) -> Result<()> {
-        let Self::About { pose, spread } = self else { return Ok(()) };
-        if !pose.iter().all(|x| x.abs() < 1e30) || !spread.iter().all(|x| (0.0..1e30).contains(x)) {
-            return Err(Error::setting("start", "must be finite, and its spread 0 or more"));
-        }
-        Ok(())
-    }
 }

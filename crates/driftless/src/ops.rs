@@ -7,10 +7,13 @@ mod decoder;
 mod dense;
 mod images;
 mod matched;
+mod moved;
 mod pair;
 mod recurrent;
 
+pub(crate) use images::{image_gradients, image_net};
 pub(crate) use matched::Matched;
+pub(crate) use moved::{Moved, MovedGradient, MovedNets};
 pub(crate) use pair::{EncoderWorkspace, FrameEncoder};
 pub(crate) use recurrent::{estimator, estimator_gradients};
 

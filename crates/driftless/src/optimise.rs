@@ -6,11 +6,14 @@
 mod adam;
 mod report;
 mod rms_prop;
+mod rule;
 mod schedule;
+mod state;
 
 pub use adam::Adam;
 pub use report::{Report, Skipped};
 pub use rms_prop::RmsProp;
+pub use rule::Rule;
 pub use schedule::Schedule;
 
 use crate::parameters::{self, Named};
@@ -18,45 +21,11 @@ use burn::module::Module;
 use burn::tensor::{DType, Tensor};
 use rayon::prelude::*;
 use report::{fits, is_finite, norm, unusable};
+use state::Slots;
 use std::collections::BTreeMap;
 
 /// Numbers that one thread changes at least: fewer are not worth sharing.
 const AT_ONCE: usize = 4096;
-
-/// How a gradient becomes a change, chosen by configuration.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Rule {
-    /// Moments of the gradient, freed of their bias.
-    Adam(Adam),
-    /// The gradient divided by its recent size.
-    RmsProp(RmsProp),
-}
-
-impl Rule {
-    /// What the two numbers of state of a parameter are called, and where they start.
-    fn slots(&self) -> [(&'static str, f64); 2] {
-        match self {
-            Self::Adam(_) => [("m", 0.0), ("v", 0.0)],
-            Self::RmsProp(rule) => [("ms", rule.start), ("mom", 0.0)],
-        }
-    }
-
-    /// The rate of an update, which counts from 1.
-    fn rate(&self, rate: f64, update: u64) -> f64 {
-        match self {
-            Self::Adam(rule) => rule.unbiased_rate(rate, update),
-            Self::RmsProp(_) => rate,
-        }
-    }
-
-    /// What is taken from one number, whose state moves on, at the update's [`Rule::rate`].
-    fn change(&self, state: [&mut f64; 2], gradient: f64, rate: f64) -> f64 {
-        match self {
-            Self::Adam(rule) => rule.change(state, gradient, rate),
-            Self::RmsProp(rule) => rule.change(state, gradient, rate),
-        }
-    }
-}
 
 /// Changes parameters so that a loss becomes small, and remembers what its rule needs.
 ///
@@ -86,13 +55,14 @@ pub struct Optimiser {
     schedule: Schedule,
     updates: u64,
     state: BTreeMap<String, Slots>,
+    under_way: Vec<UnderWay>,
 }
 
-/// The two numbers of state of each number of a parameter.
-#[derive(Clone, Debug, PartialEq)]
-struct Slots {
-    shape: Vec<usize>,
-    values: [Vec<f64>; 2],
+/// A parameter during an update: which it is, its new numbers and their state. Kept, so that updates take no memory.
+#[derive(Clone, Debug, Default)]
+struct UnderWay {
+    at: usize,
+    numbers: [Vec<f64>; 3],
 }
 
 impl Optimiser {
@@ -102,7 +72,14 @@ impl Optimiser {
     /// If the rate is negative or not finite.
     pub fn new(rule: Rule, rate: f64) -> Self {
         assert!(rate.is_finite() && rate >= 0.0, "the learning rate must be finite and not negative: {rate}");
-        Self { rule, rate, schedule: Schedule::Constant, updates: 0, state: BTreeMap::new() }
+        Self {
+            rule,
+            rate,
+            schedule: Schedule::Constant,
+            updates: 0,
+            state: BTreeMap::new(),
+            under_way: Vec::new(),
+        }
     }
 
     /// The rate times a schedule's factor.
@@ -136,21 +113,20 @@ impl Optimiser {
     pub fn step<M: Module>(&mut self, model: M, loss: &Tensor<1>) -> (M, Report) {
         let gradients = parameters::gradients(&model, &loss.backward());
         let value = loss.try_to_vec_as::<f64>().expect("a loss is a number")[0];
-        self.step_by(model, value, gradients)
+        self.step_by(model, value, &gradients)
     }
 
     /// One update by the value of a loss and its gradients, computed elsewhere: as [`Optimiser::step`].
     ///
     /// # Panics
     /// If a gradient belongs to no parameter, or has not its shape.
-    pub fn step_by<M: Module>(&mut self, model: M, loss: f64, gradients: Vec<Named>) -> (M, Report) {
-        let touched: Vec<String> = gradients.iter().map(|gradient| gradient.name.clone()).collect();
+    pub fn step_by<M: Module>(&mut self, model: M, loss: f64, gradients: &[Named]) -> (M, Report) {
         let mut values = parameters::values(&model);
         let report = self.step_on(&mut values, loss, gradients);
         if report.skipped.is_some() {
             return (model, report);
         }
-        values.retain(|value| touched.contains(&value.name));
+        values.retain(|value| gradients.iter().any(|gradient| gradient.name == value.name));
         (parameters::with_values(model, &values), report)
     }
 
@@ -158,103 +134,85 @@ impl Optimiser {
     ///
     /// # Panics
     /// If a gradient belongs to no value, or has not its shape.
-    pub fn step_on(&mut self, values: &mut [Named], loss: f64, gradients: Vec<Named>) -> Report {
-        let (learning_rate, norm) = (self.learning_rate(), norm(&gradients));
-        let result = match unusable(loss, &gradients, norm) {
-            Some(skipped) => Err(skipped),
-            None => self.updated(values, gradients, learning_rate),
-        };
+    pub fn step_on(&mut self, values: &mut [Named], loss: f64, gradients: &[Named]) -> Report {
+        let (learning_rate, norm) = (self.learning_rate(), norm(gradients));
         let mut report = Report { gradient_norm: norm, learning_rate, skipped: None };
+        let mut under_way = std::mem::take(&mut self.under_way);
+        let result = match unusable(loss, gradients, norm) {
+            Some(skipped) => Err(skipped),
+            None => self.prepare(values, gradients, &mut under_way),
+        };
         match result {
-            Ok((changed, state)) => {
-                self.state.extend(state);
-                self.updates += 1;
-                for new in changed {
-                    let old = values.iter_mut().find(|value| value.name == new.name);
-                    *old.expect("every gradient belongs to a value") = new;
-                }
-            }
+            Ok(()) => self.apply(values, &mut under_way[..gradients.len()]),
             Err(skipped) => report.skipped = Some(skipped),
         }
+        self.under_way = under_way;
         report
     }
 
-    /// New values and state of the parameters that have gradients; nothing is kept yet.
-    fn updated(&self, values: &[Named], gradients: Vec<Named>, rate: f64) -> Result<Updated, Skipped> {
-        let rate = self.rule.rate(rate, self.updates + 1);
-        let mut state = BTreeMap::new();
-        let mut changed = Vec::with_capacity(gradients.len());
-        for gradient in gradients {
-            let old = values.iter().find(|value| value.name == gradient.name);
-            let mut new = old.expect("every gradient belongs to a parameter").clone();
-            let mut slots = self.slots(&new);
-            let [first, second] = &mut slots.values;
-            let slots_of_each = first.par_iter_mut().zip(second).with_min_len(AT_ONCE);
-            let numbers = new.values.par_iter_mut().zip(&gradient.values).zip(slots_of_each);
+    /// Computes new values and state of the parameters that have gradients; nothing is changed yet.
+    fn prepare(
+        &self,
+        values: &[Named],
+        gradients: &[Named],
+        under_way: &mut Vec<UnderWay>,
+    ) -> Result<(), Skipped> {
+        let rate = self.rule.rate(self.learning_rate(), self.updates + 1);
+        under_way.resize_with(gradients.len().max(under_way.len()), UnderWay::default);
+        for (gradient, new) in gradients.iter().zip(under_way) {
+            let at = values.iter().position(|value| value.name == gradient.name);
+            new.at = at.expect("every gradient belongs to a parameter");
+            self.begin(&values[new.at], &mut new.numbers);
+            let [value, first, second] = &mut new.numbers;
+            assert_eq!(value.len(), gradient.values.len(), "numbers of {}", gradient.name);
+            let slots_of_each = first.par_iter_mut().zip(&mut *second).with_min_len(AT_ONCE);
+            let numbers = value.par_iter_mut().zip(&gradient.values).zip(slots_of_each);
             numbers.for_each(|((value, gradient), (first, second))| {
                 *value -= self.rule.change([first, second], *gradient, rate);
             });
-            let fits = new.values.iter().all(|&value| fits(value, new.precision));
+            let precision = values[new.at].precision;
+            if !value.iter().all(|&value| fits(value, precision)) || !is_finite(first) || !is_finite(second) {
+                return Err(Skipped::Update(gradient.name.clone()));
+            }
             // As it will be stored: a run that is taken up must not know more digits than one that was not.
-            if new.precision == DType::F32 {
-                new.values.iter_mut().for_each(|value| *value = f64::from(*value as f32));
-            }
-            if !fits || !slots.values.iter().all(|values| is_finite(values)) {
-                return Err(Skipped::Update(new.name));
-            }
-            state.insert(new.name.clone(), slots);
-            changed.push(new);
-        }
-        Ok((changed, state))
-    }
-
-    fn slots(&self, of: &Named) -> Slots {
-        let fresh = || {
-            let values = self.rule.slots().map(|(_, start)| vec![start; of.values.len()]);
-            Slots { shape: of.shape.clone(), values }
-        };
-        self.state.get(&of.name).filter(|slots| slots.shape == of.shape).cloned().unwrap_or_else(fresh)
-    }
-
-    /// All that is remembered: `updates`, and two tensors a parameter, `m.NAME` and `v.NAME` for
-    /// Adam, `ms.NAME` and `mom.NAME` for RMSProp.
-    pub fn state(&self) -> Vec<Named> {
-        let named = |name: String, shape: Vec<usize>, values: Vec<f64>| Named {
-            name,
-            shape,
-            precision: DType::F64,
-            values,
-        };
-        let mut all = vec![named("updates".to_owned(), vec![1], vec![self.updates as f64])];
-        for (name, slots) in &self.state {
-            for ((prefix, _), values) in self.rule.slots().iter().zip(&slots.values) {
-                all.push(named(format!("{prefix}.{name}"), slots.shape.clone(), values.clone()));
+            if precision == DType::F32 {
+                for number in value.iter_mut() {
+                    *number = f64::from(*number as f32);
+                }
             }
         }
-        all
+        Ok(())
     }
 
-    /// The optimiser with what [`Optimiser::state`] gave: the next step is bit for bit the one that
-    /// would have followed. What belongs to no parameter, or to another rule, is ignored.
-    pub fn with_state(self, state: &[Named]) -> Self {
-        let find = |name: &str| state.iter().find(|part| part.name == name);
-        let updates = find("updates").and_then(|part| part.values.first()).map_or(0, |&count| count as u64);
-        let [(first, _), (second, _)] = self.rule.slots();
-        let mut slots = BTreeMap::new();
-        for part in state {
-            let Some(name) = part.name.strip_prefix(first).and_then(|rest| rest.strip_prefix('.')) else {
-                continue;
-            };
-            if let Some(other) = find(&format!("{second}.{name}")).filter(|other| other.shape == part.shape) {
-                let values = [part.values.clone(), other.values.clone()];
-                slots.insert(name.to_owned(), Slots { shape: part.shape.clone(), values });
+    /// A parameter's numbers and their state before an update.
+    fn begin(&self, parameter: &Named, [value, states @ ..]: &mut [Vec<f64>; 3]) {
+        value.clone_from(&parameter.values);
+        let known = self.state.get(&parameter.name).filter(|slots| slots.shape == parameter.shape);
+        for (k, (state, (_, start))) in states.iter_mut().zip(self.rule.slots()).enumerate() {
+            if let Some(slots) = known {
+                state.clone_from(&slots.values[k]);
+            } else {
+                state.clear();
+                state.resize(parameter.values.len(), start);
             }
         }
-        Self { updates, state: slots, ..self }
+    }
+
+    /// Old and new numbers change places; the memory of the old ones serves the next update.
+    fn apply(&mut self, values: &mut [Named], under_way: &mut [UnderWay]) {
+        for UnderWay { at, numbers: [value, states @ ..] } in under_way {
+            let parameter = &mut values[*at];
+            std::mem::swap(&mut parameter.values, value);
+            if !self.state.contains_key(&parameter.name) {
+                self.state.insert(parameter.name.clone(), Slots::default());
+            }
+            let slots = self.state.get_mut(&parameter.name).expect("it was put there");
+            slots.shape.clone_from(&parameter.shape);
+            std::mem::swap(&mut slots.values, states);
+        }
+        self.updates += 1;
     }
 }
-
-type Updated = (Vec<Named>, BTreeMap<String, Slots>);
 
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ pub enum BenchWorld {
     Maze,
     /// The default method's training epoch, evaluation and online steps, in a small and a large maze
     Default,
-    /// PF-net's training step, and its filter in use
+    /// The default method on a robot in a house; PF-net's training step, and its filter in use
     House,
 }
 

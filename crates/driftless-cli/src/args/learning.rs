@@ -126,7 +126,7 @@ pub struct Evaluate {
     #[arg(long, value_name = "K", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=12))]
     pub play: u8,
 
-    /// The maze to draw episodes on: maze1, maze2, maze3 or a drawing [default: found out from the file]
+    /// The maze to draw episodes on: a built-in one or a drawing [default: found out from the file]
     #[arg(long)]
     pub maze: Option<String>,
 

@@ -1,5 +1,6 @@
 //! Options of `driftless reproduce` and `driftless demo`.
 
+use super::Queueing;
 use clap::{Args, ValueEnum};
 use driftless::learn::WorldKind;
 use driftless::methods::methods_in;
@@ -39,11 +40,15 @@ Examples:
   driftless reproduce maze --data lab=nav01_train.npz,nav01_test.npz --out runs/lab
   driftless reproduce house --quick
   driftless reproduce robots --data my-logs --quick
+  driftless reproduce maze --budget 2h
+  driftless reproduce maze --on slurm --partition batch --time 4h
 
 Methods in mazes: {}.
 Methods in houses: {}.
 Methods for robots' own logs: {}.
-Interrupted, the same command goes on where it stopped; what is done is not done again.",
+Interrupted, the same command goes on where it stopped; what is done is not done again.
+Runs come seed by seed, so that what is cut short has all comparisons; `driftless sweep --status DIR` tells how far
+it is, and --collect DIR makes the report meanwhile.",
         methods(WorldKind::Maze),
         methods(WorldKind::House),
         methods(WorldKind::Robot)
@@ -71,8 +76,7 @@ pub struct Reproduce {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub methods: Option<Vec<String>>,
 
-    /// These mazes only: maze1, maze2, maze3
-    #[arg(long, value_name = "MAZE,...", value_delimiter = ',', conflicts_with = "data")]
+    #[arg(help = format!("These mazes only: {}", super::mazes()), long, value_name = "MAZE,...", value_delimiter = ',', conflicts_with = "data")]
     pub mazes: Option<Vec<String>>,
 
     /// These shares of labels, for all methods
@@ -99,6 +103,10 @@ pub struct Reproduce {
     /// Say how many runs there are and how long they take, and stop
     #[arg(long)]
     pub estimate: bool,
+
+    /// How to run it
+    #[command(flatten)]
+    pub queue: Queueing,
 }
 
 /// Options of `demo`.

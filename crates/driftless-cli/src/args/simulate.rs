@@ -1,6 +1,10 @@
 //! Options of `driftless simulate`.
 
 use clap::{Args, ValueEnum};
+use driftless_world::files::Format;
+use driftless_world::house::Split;
+use driftless_world::maze::Policy;
+use driftless_world::simulate::{Simulation, world_names};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -13,7 +17,7 @@ Examples:
   driftless simulate maze2 --format log --odometry-noise 0.1 --out noisy.npz
   driftless simulate house --episodes 200 --steps 25 --split train --out train.tfrecords")]
 pub struct Simulate {
-    /// maze1, maze2, maze3, house, or a file with the drawing of a maze
+    #[arg(help = format!("{}, or a file with the drawing of a maze", world_names()))]
     pub world: String,
 
     /// Where to write the data
@@ -40,9 +44,9 @@ pub struct Simulate {
     #[arg(long, short)]
     pub force: bool,
 
-    /// Layout of the file [default: dpf for mazes, pfnet for houses]
-    #[arg(long, value_enum)]
-    pub format: Option<Format>,
+    /// Layout of the file [default: the world's usual one]
+    #[arg(long, value_parser = super::layouts(|_| true))]
+    pub format: Option<&'static Format>,
 
     /// Compress the arrays of npz files (smaller, slower to read in random order)
     #[arg(long)]
@@ -87,17 +91,6 @@ impl FromStr for Size {
     }
 }
 
-/// Layouts that can be written.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// DPF's npz: pose, vel, rgbd
-    Dpf,
-    /// The plain npz: observations, actions, poses, lengths
-    Log,
-    /// PF-net's tfrecords, with floor maps
-    Pfnet,
-}
-
 /// Who steers.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steering {
@@ -118,6 +111,33 @@ pub enum HouseSplit {
     Valid,
     /// For the final test
     Test,
+}
+
+/// The same for the library.
+impl From<&Simulate> for Simulation {
+    fn from(wanted: &Simulate) -> Self {
+        Self {
+            world: wanted.world.clone(),
+            episodes: wanted.episodes,
+            steps: wanted.steps,
+            seed: wanted.seed,
+            size: wanted.size.map(|Size { width, height }| [width, height]),
+            format: wanted.format,
+            compress: wanted.compress,
+            policy: match wanted.policy {
+                Steering::Wander => Policy::Wander,
+                Steering::Plan => Policy::Plan,
+                Steering::Mix => Policy::Mix,
+            },
+            odometry_noise: wanted.odometry_noise,
+            houses: wanted.houses,
+            split: wanted.split.map(|split| match split {
+                HouseSplit::Train => Split::Train,
+                HouseSplit::Valid => Split::Valid,
+                HouseSplit::Test => Split::Test,
+            }),
+        }
+    }
 }
 
 #[cfg(test)]

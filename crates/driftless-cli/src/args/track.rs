@@ -36,6 +36,7 @@ Examples:
   driftless track runs/mine --data unseen.npz --out estimates.csv
   driftless track runs/mine --data unseen.npz --out path.tum --start global
   driftless track runs/mine --data unseen.npz --out estimates.mcap --from 2 --episodes 1
+  driftless track runs/house --data unseen.tfrecords --out estimates.csv
   driftless track runs/mine --stream --start 1.5,2.0,0.3 < readings.jsonl > estimates.jsonl
 
 A line of a stream is an object; whatever it leaves out, or is null, is missing and says nothing:
@@ -62,12 +63,16 @@ pub struct Track {
     pub format: Option<TrackFormat>,
 
     /// Read JSON lines from standard input, and write an estimate to standard output for each
-    #[arg(long, conflicts_with_all = ["data", "out", "format", "from", "episodes", "cloud", "force", "steps_per_episode"])]
+    #[arg(long, conflicts_with_all = ["data", "out", "format", "episodes", "cloud", "force", "steps_per_episode"])]
     pub stream: bool,
+
+    /// Of a stream in a house: a recording there (tfrecords), whose floor plan is used; that of episode K with --from K
+    #[arg(long, value_name = "FILE", requires = "stream")]
+    pub floor: Option<PathBuf>,
 
     /// Where robots start: `log` (the first known pose of each episode), `global` (anywhere), or x,y,heading in radians,
     /// and if wanted standard deviations of position and heading [default: log where the run was trained for tracking
-    /// and the pose is known, else global]
+    /// and the pose is known, else global; in houses what an evaluation tells robots]
     #[arg(long, value_name = "START", allow_hyphen_values = true)]
     pub start: Option<String>,
 

@@ -1,5 +1,6 @@
-//! `driftless bench house`: PF-net's filter in training and in use, on simulated houses.
+//! `driftless bench house`: the range scan on a robot, and PF-net's filter in training and in use, on simulated houses.
 
+use super::range_scan::{self, OnlineScan};
 use super::{Spread, peak, peak_memory, seconds};
 use crate::output::{aligned, print};
 use anyhow::Result;
@@ -40,11 +41,13 @@ struct Measured {
     peak_memory_mib: Option<f64>,
     particles_in_use: usize,
     seconds_a_step: Spread,
+    range_scan: OnlineScan,
 }
 
 /// Measures and prints.
 pub fn run(rounds: usize, json: bool) -> Result<()> {
     let (mut filter, lessons, episode) = made()?;
+    let range_scan = range_scan::measure()?;
     let before = peak::gflops();
     let mut epoch = 0;
     let mut step = || {
@@ -73,6 +76,7 @@ pub fn run(rounds: usize, json: bool) -> Result<()> {
         peak_memory_mib: memory,
         particles_in_use: IN_USE,
         seconds_a_step: Spread::of(in_use.into_iter().map(|time| time / steps).collect()),
+        range_scan,
     };
     print(&if json { serde_json::to_string_pretty(&measured)? + "\n" } else { table(&measured) })
 }
@@ -120,11 +124,19 @@ fn table(of: &Measured) -> String {
     let memory = of.peak_memory_mib.map_or_else(|| "unknown".to_owned(), |mib| format!("{mib:.0} MiB"));
     let training = &of.training_seconds;
     let gflops = of.training_gflop / training.min;
+    let scan = &of.range_scan;
     aligned(&[
         row("machine".into(), format!("{}, {} threads", of.cpu, of.threads)),
+        row(
+            format!("range scan on a robot, {} particles", scan.particles),
+            format!(
+                "{:.2} ms a step in the middle, {:.2} at 99 % of {}: {:.0} a second",
+                scan.p50_ms, scan.p99_ms, scan.steps, scan.steps_a_second
+            ),
+        ),
         row("matrix products at best".into(), format!("{:.0} GFLOP/s", of.gemm_gflops)),
         row(
-            format!("training step, {batch} trajectories, {steps} steps, {count} particles"),
+            format!("PF-net: training step, {batch} trajectories, {steps} steps, {count} particles"),
             format!("{:.3} s at best, {:.3} s in the middle", training.min, training.median),
         ),
         row(
@@ -137,7 +149,7 @@ fn table(of: &Measured) -> String {
         ),
         row("  memory of the process".into(), memory),
         row(
-            format!("step in use, {} particles", of.particles_in_use),
+            format!("PF-net: step in use, {} particles", of.particles_in_use),
             format!("{:.3} s at best, {:.1} a second", of.seconds_a_step.min, 1.0 / of.seconds_a_step.min),
         ),
     ])

@@ -103,7 +103,7 @@ impl Weights {
 
     /// One step of Adam.
     pub fn update(&mut self, gradients: Vec<Vec<f32>>) {
-        self.optimiser.step_on(&mut self.arrays, 0.0, named(gradients));
+        self.optimiser.step_on(&mut self.arrays, 0.0, &named(gradients));
     }
 }
 

@@ -35,6 +35,7 @@ fn fill(episode: &mut Episode, track: &Track, recordings: &Recordings, index: us
             particles: track.clouds.as_ref().map_or(&[], |clouds| &clouds[t]),
             camera: frames.get(t).map(|rgb| (height, width, rgb.as_slice())),
             log_evidence: track.log_evidence.as_ref().map(|evidence| evidence[t]),
+            scan: track.scans.as_ref().and_then(|scans| scans[t].as_ref()),
         })?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! What may be wrong with data that can be read: each check names the episode and what to do.
 
-use crate::data::Data;
+use driftless_world::files::DataFile;
 use driftless_world::files::pfnet::odometry_residual;
 use driftless_world::maze::{Body, Layout};
 use driftless_world::pose::Frame;
@@ -61,7 +61,7 @@ impl fmt::Display for Shape {
 
 impl Problems {
     /// None yet.
-    pub fn new(data: &Data) -> Self {
+    pub fn new(data: &dyn DataFile) -> Self {
         let maze = data.provenance().and_then(|provenance| provenance.maze);
         Self {
             unreadable: Vec::new(),

@@ -1,9 +1,8 @@
 //! The figures of a data file, as a table for people and as JSON for programs.
 
-use crate::data::Data;
 use crate::output::{bytes, grouped};
 use anyhow::Result;
-use driftless_world::files::FileKind;
+use driftless_world::files::{DataFile, Format};
 use driftless_world::statistics::{Moments, Statistics};
 use driftless_world::{Observations, Pixels, Trajectory};
 use serde::Serialize;
@@ -51,8 +50,8 @@ impl Summary {
     /// Collects what is known.
     pub fn new(
         path: &Path,
-        kind: FileKind,
-        data: &Data,
+        kind: &Format,
+        data: &dyn DataFile,
         sample: &Trajectory,
         statistics: &Statistics,
         problems: Vec<String>,
@@ -71,7 +70,7 @@ impl Summary {
         };
         Ok(Self {
             file: path.display().to_string(),
-            kind: kind.to_string(),
+            kind: kind.what.to_owned(),
             made_by: data.provenance().map(|provenance| made_by(&provenance)),
             bytes: std::fs::metadata(path)?.len(),
             episodes: data.len(),
@@ -87,7 +86,7 @@ impl Summary {
             step_size: statistics.steps.iter().map(|moments| moments.mean).collect(),
             actions: figures("action", action_names, &statistics.actions),
             observations: figures("value", channels, &statistics.observations),
-            note: note(data),
+            note: data.note(),
             problems,
         })
     }
@@ -103,18 +102,6 @@ fn made_by(provenance: &driftless_world::files::provenance::Provenance) -> Strin
         noise.map(|noise| format!("odometry noise {noise}")),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
-fn note(data: &Data) -> Option<String> {
-    match data {
-        Data::Dpf(file) => Some(format!(
-            "{} recorded steps an episode; as in DPF's loader the first only serves the first action, headings are \
-             radians here and degrees in the file",
-            file.steps_per_episode()
-        )),
-        Data::Pfnet(_) => Some("a map pixel is 0.02 m; depth is in decimetres".into()),
-        Data::Log(_) | Data::Csv(_) => None,
-    }
 }
 
 fn observation(sample: &Trajectory) -> (String, Vec<usize>) {

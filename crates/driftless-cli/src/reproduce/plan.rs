@@ -40,13 +40,14 @@ const fn recipe(name: &'static str, quick_epochs: u64, epoch_seconds: f64, quick
 
 /// What methods cost that are trained; `pfnet` was not measured and is taken to cost what `sdpf` does, whose network and
 /// blocks it has.
-const MEASURED: [(WorldKind, Recipe); 15] = [
+const MEASURED: [(WorldKind, Recipe); 16] = [
     (WorldKind::Maze, recipe("driftless", 30, 2.8, true)),
     (WorldKind::Maze, recipe("driftless-supervised", 30, 2.5, true)),
+    (WorldKind::Maze, recipe("regression", 60, 1.2, false)),
     (WorldKind::Maze, recipe("lstm", 3, 25.0, true)),
     (WorldKind::Maze, recipe("sdpf-released", 15, 9.0, false)),
     (WorldKind::Maze, recipe("sdpf-supervised", 15, 6.0, false)),
-    (WorldKind::Maze, recipe("sdpf", 2, 60.0, false)),
+    (WorldKind::Maze, recipe("sdpf", 2, 12.0, false)),
     (WorldKind::Maze, recipe("dpf", 8, 15.0, false)),
     (WorldKind::House, recipe("driftless", 30, 5.0, true)),
     (WorldKind::House, recipe("driftless-supervised", 30, 4.0, true)),
@@ -128,21 +129,26 @@ impl Cell {
         format!("{world}-{}-{percent}-seed{seed}", self.recipe.name)
     }
 
-    /// Whether there is anything to learn.
-    pub fn is_trained(&self) -> bool {
-        self.experiment.method.learns != Learns::Nothing && self.trained_in.is_none()
-    }
-
     /// Seconds that training and evaluation take on the machine that the constants come from.
     pub fn seconds(&self) -> f64 {
-        let epochs = if self.trained_in.is_some() { 0 } else { self.experiment.epochs };
-        let evaluating = match self.experiment.world {
-            WorldKind::Maze => EVALUATION[0],
-            WorldKind::House => EVALUATION[1],
-            WorldKind::Robot => EVALUATION[if self.trained_in.is_some() { 3 } else { 2 }],
-        };
-        epochs as f64 * self.recipe.epoch_seconds + evaluating
+        if self.trained_in.is_some() { EVALUATION[3] } else { seconds(&self.experiment, &self.recipe, true) }
     }
+}
+
+/// Seconds that any experiment takes there, evaluated or not, as far as its method was measured; trajectories and
+/// particles other than usual are not thought of.
+pub fn cost(experiment: &Experiment, evaluated: bool) -> f64 {
+    let method = methods_in(experiment.world).find(|method| method.id == experiment.method.id);
+    method.map_or(60.0, |method| seconds(experiment, &Recipe::of(method, experiment.world), evaluated))
+}
+
+fn seconds(experiment: &Experiment, recipe: &Recipe, evaluated: bool) -> f64 {
+    let evaluating = match experiment.world {
+        WorldKind::Maze => EVALUATION[0],
+        WorldKind::House => EVALUATION[1],
+        WorldKind::Robot => EVALUATION[2],
+    };
+    experiment.epochs as f64 * recipe.epoch_seconds + if evaluated { evaluating } else { 0.0 }
 }
 
 impl Scope {

@@ -105,7 +105,7 @@ fn make_houses(
         return Ok(());
     }
     let wanted = simulated("house", out, episodes, seed);
-    simulate::run(&Simulate { steps: Some(steps), houses: Some(houses), split: Some(split), ..wanted })
+    made(&Simulate { steps: Some(steps), houses: Some(houses), split: Some(split), ..wanted })
 }
 
 /// Files appear whole or not at all, so one that is there is complete.
@@ -113,7 +113,12 @@ fn make(maze: &str, out: &Path, episodes: usize, seed: u64) -> Result<()> {
     if out.exists() {
         return Ok(());
     }
-    simulate::run(&simulated(maze, out, episodes, seed))
+    made(&simulated(maze, out, episodes, seed))
+}
+
+/// Another process may make the same file meanwhile, with the same bytes.
+fn made(wanted: &Simulate) -> Result<()> {
+    simulate::run(wanted).or_else(|error| if wanted.out.is_file() { Ok(()) } else { Err(error) })
 }
 
 fn simulated(world: &str, out: &Path, episodes: usize, seed: u64) -> Simulate {

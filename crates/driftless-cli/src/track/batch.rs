@@ -5,15 +5,16 @@ use super::start::{self, Wanted};
 use super::summary::Errors;
 use crate::args;
 use crate::interrupt;
-use crate::output::{complain, grouped, print};
+use crate::output::{complain, grouped, overwrite, print};
 use crate::progress::Progress;
 use crate::usage::misused;
 use anyhow::Result;
-use driftless::learn::{Experiment, HANDFUL, Purpose, Recordings, RobotSettings, RobotStart, Trained};
+use driftless::learn::{
+    Experiment, HANDFUL, HouseSettings, Purpose, Recordings, RobotSettings, RobotStart, Trained,
+};
 use driftless::methods::build;
 use driftless::online::{Place, Start, Tracker, follow_whole};
 use driftless_world::Trajectory;
-use driftless_world::files::Overwrite;
 use driftless_world::files::estimates::{self, EstimateFormat, EstimateOptions, EstimateWriter, Estimated};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -40,7 +41,7 @@ pub fn run(wanted: &args::Track, data: &Path, out: &Path) -> Result<()> {
     let episodes = chosen(wanted, &recordings)?;
     let options = EstimateOptions {
         format,
-        overwrite: if wanted.force { Overwrite::Replace } else { Overwrite::Refuse },
+        overwrite: overwrite(wanted.force),
         episodes: episodes.len(),
         cloud: wanted.cloud as usize,
     };
@@ -74,11 +75,14 @@ pub fn run(wanted: &args::Track, data: &Path, out: &Path) -> Result<()> {
     print(&format!("{table}{} steps of {} episodes in {names}\n", grouped(steps), episodes.len()))
 }
 
-/// Recordings as they are: without the noise that experiments add, and without what their robots are told.
+/// Recordings as they are: without the noise that experiments add, and without what robots are told but in houses.
 fn open(trained: &Trained, wanted: &args::Track, data: &Path) -> Result<Recordings> {
     let own = trained.config.experiment.clone();
     let robot = RobotSettings { start: RobotStart::Global, ..own.robot.clone() };
-    let experiment = Experiment { odometry_noise: 0.0, pixel_noise: 0.0, robot, ..own };
+    let (odometry_metres, odometry_degrees, depth_noise, depth_missing) = (0.0, 0.0, 0.0, 0.0);
+    let house =
+        HouseSettings { odometry_metres, odometry_degrees, depth_noise, depth_missing, ..own.house.clone() };
+    let experiment = Experiment { odometry_noise: 0.0, pixel_noise: 0.0, robot, house, ..own };
     let steps = wanted.reading.steps_per_episode;
     let recordings = Recordings::open(data, steps, &experiment, wanted.seed, Purpose::Evaluation)?;
     let [height, width, _] = trained.config.data.image;
@@ -107,7 +111,11 @@ fn jobs(
         let (seed, in_handful) = Trained::numbers_of(wanted.seed, number);
         let particles = wanted.particles.map(|count| count as usize);
         let start = Start { particles, seed, episode: in_handful, place };
-        Ok(Job { number, episode, start, first, tracker: Tracker::of(trained, start)? })
+        let tracker = match &episode.floor {
+            Some(floor) => Tracker::in_house(trained, start, floor)?,
+            None => Tracker::of(trained, start)?,
+        };
+        Ok(Job { number, episode, start, first, tracker })
     };
     numbers.map(job).collect()
 }

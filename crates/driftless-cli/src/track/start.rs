@@ -5,6 +5,7 @@ use anyhow::Result;
 use driftless::learn::{RobotStart, StateKind, Trained, WorldKind};
 use driftless::online::Place;
 use driftless_world::Trajectory;
+use driftless_world::trajectory::Start;
 
 /// What was typed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,8 +47,13 @@ pub fn parse(text: Option<&str>, trained: &Trained) -> Result<Wanted> {
 /// Standard deviations of a start, if nobody says them: the run's own; in mazes a step.
 pub fn usual_spread(trained: &Trained) -> [f64; 3] {
     let experiment = &trained.config.experiment;
-    if experiment.world != WorldKind::Robot {
-        return trained.normalisation.step_size;
+    match experiment.world {
+        WorldKind::Maze => return trained.normalisation.step_size,
+        WorldKind::House => {
+            let place = 100.0 * experiment.house.start_metres;
+            return [place, place, experiment.house.start_degrees.to_radians()];
+        }
+        WorldKind::Robot => {}
     }
     let (place, turn) = (experiment.robot.start_distance, experiment.robot.start_degrees.to_radians());
     [place, place, if experiment.state.kind == StateKind::Pose { turn } else { 0.0 }]
@@ -73,9 +79,22 @@ pub fn of_episode(
             Some((t, state)) => (about(state), t),
             None => anyhow::bail!("episode {number}: no pose is known; say where robots start by --start"),
         },
+        // What a house's robot is told belongs to its recording, and is that of an evaluation.
+        Wanted::AsTrained if episode.floor.is_some() => (told(episode), 0),
         Wanted::AsTrained => match known().filter(|(t, _)| is_tracking && *t == 0) {
             Some((_, state)) => (about(state), 0),
             None => (Place::Anywhere, 0),
         },
     })
+}
+
+/// What the robot of a recording is told.
+fn told(episode: &Trajectory) -> Place {
+    match episode.start {
+        Some(Start::About { pose, spread }) => {
+            Place::About { pose: pose.map(f64::from), spread: spread.map(f64::from) }
+        }
+        Some(Start::Room(room)) => Place::Room(room),
+        Some(Start::House) | None => Place::Anywhere,
+    }
 }

@@ -6,13 +6,18 @@ use super::start::{self, Wanted};
 use crate::args;
 use crate::interrupt;
 use crate::output::{complain, grouped};
+use crate::usage::misused;
 use anyhow::{Context, Result, bail};
-use driftless::learn::Trained;
+use driftless::learn::{Trained, WorldKind};
 use driftless::methods::build;
 use driftless::online::{Frame, Place, Start, Step, Tracker};
+use driftless_world::Dataset;
+use driftless_world::files::pfnet::{HouseMaps, PfnetFile, PfnetOptions};
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
@@ -34,6 +39,8 @@ struct Fleet {
     particles: Option<usize>,
     /// Where robots start that are not told by their lines.
     place: Place,
+    /// The floor plan of the house, in houses.
+    floor: Option<Arc<HouseMaps>>,
     robots: HashMap<Option<String>, Robot>,
     /// Tracks begun so far: each has random numbers of its own.
     tracks: usize,
@@ -130,15 +137,40 @@ impl Fleet {
             Wanted::AsTrained => Place::Anywhere,
             Wanted::Place(place) => place,
             Wanted::Log => {
-                crate::usage::misused!("--start log: a stream has no log; a line's pose starts a robot")
+                misused!("--start log: a stream has no log; a line's pose starts a robot")
             }
         };
+        if wanted.floor.is_none() && wanted.from > 0 {
+            misused!(
+                "--from {}: a stream has no episodes; it chooses the floor plan of --floor",
+                wanted.from
+            );
+        }
         let particles = wanted.particles.map(|count| count as usize);
-        // What can be wrong with the run is said before anybody waits for a line.
-        let example = Place::About { pose: [0.0; 3], spread: [0.0; 3] };
-        Tracker::new(&trained, Start { particles, place: example, ..Start::default() })?;
+        let floor = wanted.floor.as_deref().map(|file| floor_of(file, wanted.from)).transpose()?;
+        match (&floor, trained.config.experiment.world == WorldKind::House) {
+            (None, true) => misused!(
+                "--floor: the run is of houses; give a recording whose floor plan is that of the robots' house"
+            ),
+            (Some(_), false) => misused!("--floor: the run is of no house, and knows its own map"),
+            _ => {}
+        }
         let (robots, unknown) = Default::default();
-        Ok(Self { trained, seed: wanted.seed, particles, place, robots, tracks: 0, unknown })
+        let fleet = Self { trained, seed: wanted.seed, particles, place, floor, robots, tracks: 0, unknown };
+        // What can be wrong with the run is said before anybody waits for a line.
+        fleet.tracker(Start {
+            particles,
+            place: Place::About { pose: [0.0; 3], spread: [0.0; 3] },
+            ..Start::default()
+        })?;
+        Ok(fleet)
+    }
+
+    fn tracker(&self, start: Start) -> Result<Tracker> {
+        let Some(floor) = &self.floor else { return Ok(Tracker::new(&self.trained, start)?) };
+        Tracker::in_house(&self.trained, start, floor)?.with_context(|| {
+            format!("{:?} cannot track step by step in houses", self.trained.config.experiment.method.id)
+        })
     }
 
     /// The estimate after a line; nothing after an empty one.
@@ -184,8 +216,17 @@ impl Fleet {
         };
         let (seed, episode) = Trained::numbers_of(self.seed, self.tracks);
         let start = Start { particles: self.particles, seed, episode, place };
-        Ok(Robot { tracker: Tracker::new(&self.trained, start)?, episode: self.tracks, step: 0 })
+        Ok(Robot { tracker: self.tracker(start)?, episode: self.tracks, step: 0 })
     }
+}
+
+/// The floor plan of a recorded walk.
+fn floor_of(file: &Path, episode: usize) -> Result<Arc<HouseMaps>> {
+    let recorded = PfnetFile::open(file, PfnetOptions::default())?;
+    if episode >= recorded.len() {
+        misused!("--from {episode}: {} has {} episodes, counted from 0", file.display(), recorded.len());
+    }
+    Ok(Arc::new(recorded.get(episode)?.maps))
 }
 
 impl Robot {

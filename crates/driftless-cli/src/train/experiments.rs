@@ -1,12 +1,11 @@
 //! The experiments that come with the program, and those that are read from files.
 
-use crate::args::Train;
 use crate::output::complain;
 use crate::usage::{Usage, misused};
 use anyhow::Result;
 use driftless::config::{nearest_name, renamed_method};
 use driftless::learn::{Experiment, WorldKind, describe};
-use driftless_world::files::{FileKind, Source};
+use driftless_world::files::{Format, Holds, Source};
 use std::path::Path;
 
 /// Names and texts of the folder `experiments`, part of the program so that it works anywhere.
@@ -37,17 +36,21 @@ pub fn find(name: &str, settings: &[String]) -> Result<Experiment> {
 }
 
 /// The experiment that a command asks for: by name, or as a robot's own log looks. What is chosen is said on standard
-/// error.
-pub fn wanted(command: &Train, recordings: &Path) -> Result<Experiment> {
-    let mut settings = command.settings.clone();
-    let mut name = command.experiment.as_deref();
+/// error, if wanted.
+pub fn wanted(
+    mut name: Option<&str>,
+    settings: &[String],
+    recordings: &Path,
+    told: bool,
+) -> Result<Experiment> {
+    let mut settings = settings.to_vec();
     if let Some(setting) = name.filter(|name| name.contains('=')) {
         // Without an experiment, the first word is a setting.
         settings.insert(0, setting.to_owned());
         name = None;
     }
-    if name.is_none() && FileKind::of(recordings)? != FileKind::Log {
-        let kind = FileKind::of(recordings)?;
+    let kind = Format::of(recordings)?;
+    if name.is_none() && kind.holds != Holds::Logs {
         let names: Vec<&str> = names().collect();
         misused!(
             "{}: holds {kind}; say which experiment to run (built in: {})",
@@ -58,14 +61,14 @@ pub fn wanted(command: &Train, recordings: &Path) -> Result<Experiment> {
     let name = name.unwrap_or(OWN_ROBOT);
     let mut experiment = find(name, &settings)?;
     find_files(&mut experiment, name);
-    if let Some(note) = note(name) {
+    if let Some(note) = note(name).filter(|_| told) {
         complain(&note);
     }
-    if experiment.world != WorldKind::Robot || FileKind::of(recordings)? != FileKind::Log {
+    if experiment.world != WorldKind::Robot || kind.holds != Holds::Logs {
         return Ok(experiment);
     }
     let described = describe(&experiment, recordings)?;
-    described.notes.iter().for_each(|note| complain(note));
+    described.notes.iter().filter(|_| told).for_each(|note| complain(note));
     Ok(described.experiment)
 }
 
@@ -132,10 +135,12 @@ mod tests {
                 WorldKind::Robot if method.id == "driftless" => 6,
                 WorldKind::Robot if ["driftless-supervised", "mcl"].contains(&method.id) => 1,
                 WorldKind::Robot if method.id.starts_with("sdpf") => 60,
+                WorldKind::Robot if method.id == "dpf" => 100,
                 WorldKind::Robot => 30,
                 WorldKind::House if method.id.starts_with("driftless") => 30,
                 WorldKind::House => 12,
                 WorldKind::Maze if method.id.starts_with("driftless") => 60,
+                WorldKind::Maze if method.id == "regression" => 120,
                 WorldKind::Maze => 299,
             };
             assert_eq!(experiment.epochs, epochs, "{name}");

@@ -49,6 +49,9 @@ impl Watcher {
         if record.skipped > 0 {
             let _ = write!(line, "  {} updates skipped", record.skipped);
         }
+        if record.without_path > 0 {
+            let _ = write!(line, "  no path between the labels of {} episodes", record.without_path);
+        }
         let seconds = self.started.elapsed().as_secs_f64() / self.done.max(1) as f64;
         let left = self.epochs.saturating_sub(record.epoch) as f64 * seconds;
         let _ = write!(line, "  {:.1} epochs a minute, {} left", 60.0 / seconds, duration(left));

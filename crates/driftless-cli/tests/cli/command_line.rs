@@ -299,7 +299,7 @@ fn an_interrupted_run_leaves_nothing_behind() {
     for signal in ["INT", "TERM", "HUP"] {
         let file = folder.path("long.npz");
         let mut child = Command::new(env!("CARGO_BIN_EXE_driftless"))
-            .args(["simulate", "maze1", "-n", "20000", "-o", &file])
+            .args(["simulate", "maze1", "-n", "3000", "-o", &file])
             .stderr(std::process::Stdio::null())
             .spawn()
             .unwrap();

@@ -5,6 +5,7 @@ use crate::bundle_bytes::{Tensor, USUAL, checkpoint};
 use crate::terminal::{Folder, read, run};
 use driftless::weights::pfnet_checkpoint::names_and_shapes;
 use driftless_world::Dataset;
+use driftless_world::files::DataFile;
 use driftless_world::files::log::LogFile;
 
 /// A checkpoint with room types and depth whose every number is 0.5; gives its prefix.

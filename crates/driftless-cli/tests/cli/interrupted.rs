@@ -373,7 +373,7 @@ fn two_signals_leave_nothing_half_written() {
     for _ in 0..5 {
         let mut command = Command::new(env!("CARGO_BIN_EXE_driftless"));
         let mut child = command
-            .args(["simulate", "maze1", "-n", "20000", "-o", &out])
+            .args(["simulate", "maze1", "-n", "3000", "-o", &out])
             .stderr(Stdio::null())
             .spawn()
             .unwrap();

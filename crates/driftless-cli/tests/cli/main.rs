@@ -9,10 +9,12 @@ mod importing;
 #[cfg(unix)]
 mod interrupted;
 mod online;
+mod published_tracking;
 mod refused;
 mod repeating;
 mod reproducing;
 mod results;
+mod sweeping;
 mod terminal;
 mod tracking;
 mod training;

@@ -13,7 +13,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 const BEAMS: usize = 36;
-const STEPS: usize = 12;
+pub const STEPS: usize = 12;
 
 /// Distances to the walls of a room, 6 m by 4 m.
 fn scan(pose: Pose, random: &mut Random) -> Vec<f32> {
@@ -28,7 +28,7 @@ fn scan(pose: Pose, random: &mut Random) -> Vec<f32> {
 
 /// Robots that drive in circles. The fourth scan is missing, and so is the motion into the sixth step; a few beams met
 /// nothing.
-fn episodes(seed: u64, count: u64) -> Vec<Trajectory> {
+pub fn episodes(seed: u64, count: u64) -> Vec<Trajectory> {
     let one = |number: u64| {
         let mut random = Random::stream(seed, number);
         let mut pose = Pose::new(random.range(2.0, 4.0), random.range(1.2, 2.2), random.range(-3.0, 3.0));
@@ -54,7 +54,7 @@ fn episodes(seed: u64, count: u64) -> Vec<Trajectory> {
     (0..count).map(one).collect()
 }
 
-fn write(path: &str, episodes: &[Trajectory]) {
+pub fn write(path: &str, episodes: &[Trajectory]) {
     let angles = (0..BEAMS).map(|k| std::f64::consts::TAU * k as f64 / BEAMS as f64).collect();
     let mut file =
         LogWriter::create(path, Overwrite::Replace, Method::Stored, "").unwrap().with_beam_angles(angles);
@@ -87,14 +87,14 @@ fn trained(folder: &Folder) -> (String, String, Vec<Trajectory>) {
 }
 
 /// Cells of a csv file by its header.
-fn table(path: &str) -> Vec<Vec<f64>> {
+pub fn table(path: &str) -> Vec<Vec<f64>> {
     let text = String::from_utf8(read(path)).unwrap();
     let cells = |line: &str| line.split(',').map(|cell| cell.parse().unwrap_or(f64::NAN)).collect();
     text.lines().skip(1).map(cells).collect()
 }
 
 /// What an evaluation says, through the library: poses of all episodes.
-fn evaluated(to: &str, data: &str, settings: &[&str]) -> Vec<Vec<Pose>> {
+pub fn evaluated(to: &str, data: &str, settings: &[&str]) -> Vec<Vec<Pose>> {
     let trained = Trained::open(to, &build).unwrap();
     let settings: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
     let experiment = trained.config.experiment.with(&settings).unwrap();
@@ -106,7 +106,7 @@ fn evaluated(to: &str, data: &str, settings: &[&str]) -> Vec<Vec<Pose>> {
 }
 
 /// The command reads a text, and ends with a code; standard output and standard error.
-fn streamed(code: i32, arguments: &[&str], text: &[u8]) -> (String, String) {
+pub fn streamed(code: i32, arguments: &[&str], text: &[u8]) -> (String, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_driftless"))
         .args(arguments)
         .stdin(Stdio::piped())
@@ -128,7 +128,7 @@ fn numbers(row: &[f32]) -> Vec<Value> {
     row.iter().map(|&x| if x.is_finite() { json!(x) } else { Value::Null }).collect()
 }
 
-fn line(episode: &Trajectory, t: usize) -> Value {
+pub fn line(episode: &Trajectory, t: usize) -> Value {
     let Observations::Vectors(rows) = &episode.observations else { panic!("scans") };
     json!({
         "time": episode.times.as_ref().unwrap()[t],
@@ -137,11 +137,11 @@ fn line(episode: &Trajectory, t: usize) -> Value {
     })
 }
 
-fn text(lines: &[Value]) -> String {
+pub fn text(lines: &[Value]) -> String {
     lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
 }
 
-fn poses(out: &str) -> Vec<[f64; 3]> {
+pub fn poses(out: &str) -> Vec<[f64; 3]> {
     let pose = |line: &str| {
         let value: Value = serde_json::from_str(line).unwrap();
         std::array::from_fn(|k| value["pose"][k].as_f64().unwrap())

@@ -1,5 +1,6 @@
 //! From recordings to a report, by commands alone.
 
+use crate::reproducing::write_log;
 use crate::terminal::{Folder, SMALL, read, run};
 use driftless_world::Evaluation;
 use driftless_world::evaluation::Episodes;
@@ -171,4 +172,29 @@ fn labels_and_trajectories_of_all_numbers() {
         assert!(!folder.names().contains(&"again".to_owned()), "nothing was begun");
     }
     train(0, "maze-sdpf-supervised", &data, &folder.path("again"), &[]);
+}
+
+/// Methods learn from what a file holds, whatever its layout: the same numbers give the same weights.
+#[test]
+fn a_table_is_learned_from_like_the_log_that_it_was() {
+    let folder = Folder::new("layouts");
+    let (log, table) = (folder.path("log.npz"), folder.path("table.csv"));
+    write_log(&log, 0.5);
+    run(0, &["convert", &log, "--to", "csv", "--out", &table]);
+    let weights = |data: &str, to: &str| {
+        let settings = ["label_fraction=0.5", "trajectories=3", "epochs=1", "robot.global_poses=2000"];
+        let arguments = ["train", "--train", data, "--run", to];
+        run(0, &[&arguments[..], &settings].concat());
+        read(&format!("{to}/best.safetensors"))
+    };
+    assert_eq!(weights(&log, &folder.path("runs/log")), weights(&table, &folder.path("runs/table")));
+    // A folder of tables has no one file whose contents a run could remember.
+    let many = folder.path("many");
+    std::fs::create_dir(&many).unwrap();
+    let table = text(&table);
+    let first = table.lines().filter(|line| !line.starts_with(['2', '3', '4']));
+    let first: Vec<&str> = first.filter_map(|line| Some(line.split_once(',')?.1)).collect();
+    std::fs::write(format!("{many}/1.csv"), first.join("\n") + "\n").unwrap();
+    let (_, error) = run(1, &["train", "--train", &many, "--run", &folder.path("runs/many")]);
+    assert!(error.contains("`driftless convert` makes one file of a folder"), "{error}");
 }

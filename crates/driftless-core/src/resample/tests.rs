@@ -166,3 +166,30 @@ fn soft_resampling_is_unbiased_with_its_mass() {
         assert!((value - 1.6).abs() < 1e-6, "{alpha}: {value}");
     }
 }
+
+/// Systematic resampling is strata with one number: the same ancestors, bit for bit, also at edges, for weights of zero, and
+/// for more or fewer children than parents.
+#[test]
+fn systematic_is_strata_with_one_number() {
+    let mut random = Random::new(3);
+    for case in 0..400 {
+        let size = 1 + random.below(200);
+        let sharp = random.range(0.0, 30.0);
+        let mut weights: Vec<f32> = (0..size).map(|_| (-sharp * random.unit()).exp() as f32).collect();
+        for weight in &mut weights {
+            if case % 3 == 0 && random.unit() < 0.4 {
+                *weight = 0.0;
+            } else if case % 3 == 1 {
+                // Multiples of the stratum: markers and sums of weights coincide.
+                *weight = weight.max(0.25).round();
+            }
+        }
+        let count = if case % 2 == 0 { size } else { 1 + random.below(300) };
+        for u in [0.0, random.unit(), 0.5, 1.0 - f64::EPSILON / 2.0] {
+            let (mut expected, mut found) = (Vec::new(), Vec::new());
+            by_strata(&weights, count, || u, &mut expected);
+            Scheme::Systematic.ancestors(&weights, count, || u, &mut found);
+            assert_eq!(found, expected, "{weights:?} {count} {u}");
+        }
+    }
+}

@@ -64,7 +64,7 @@ pub struct ImageGradient {
 
 impl ImageGradient {
     /// Zeros for all weights of a network.
-    pub(crate) fn reset(&mut self, net: &ImageNet) {
+    pub fn reset(&mut self, net: &ImageNet) {
         self.convs.resize(net.convs.len(), LayerGradient::default());
         self.convs.iter_mut().zip(&net.convs).for_each(|(by, (_, layer))| by.reset(layer));
         self.dense.reset(&net.dense);

@@ -83,6 +83,13 @@ impl<'a> Strip<'a> {
         }
     }
 
+    /// Where the image of frame `i` is, if the strip is drawn there.
+    pub(super) fn area(&self, i: usize, left: f64, top: f64) -> Area {
+        let [width, height] = fitted(&self.frames[i].rgb, self.cell);
+        let x = left + (i % self.columns) as f64 * self.pitch;
+        Area::sized(x, top + (i / self.columns) as f64 * self.row_height() + HEADER, width, height)
+    }
+
     fn draw_image(&self, canvas: &mut Canvas, image: &Image, x: f64, y: f64) {
         let [width, height] = fitted(image, self.cell);
         let area = Area::sized(x, y, width, height);

@@ -2,7 +2,9 @@
 
 use super::style::{INK, KEY_BELOW, LABEL, MARGIN, NOTE, PAPER, QUIET};
 use super::view::View;
-use super::{Background, FramePick, badge, ground, has_place, legend, moment, route, strip::Strip, style};
+use super::{
+    Background, FramePick, badge, ground, has_place, legend, moment, route, scan, strip::Strip, style,
+};
 use crate::canvas::{Area, Canvas, Vertex};
 use crate::colour::{Rgb, category};
 use crate::font::{Align, CAP_HEIGHT};
@@ -17,6 +19,8 @@ const FRAMES: usize = 8;
 const BETWEEN_STOPS: f64 = 30.0;
 /// What marks of beacons are.
 const MARKS: &str = "beacons";
+/// What the line of a predicted scan is.
+const SCAN: &str = "predicted walls";
 /// What the colours of particles mean.
 const WEIGHTS: &str = "particles by weight";
 /// The lightest and the heaviest particle.
@@ -63,23 +67,48 @@ impl TrackingPicture<'_> {
         style::TITLE.draw(&mut canvas, &self.title, [MARGIN, MARGIN + 20.0], Align::Left);
         let subtitle = NOTE.fitted(&self.subtitle, inner as usize);
         NOTE.draw(&mut canvas, &subtitle, [MARGIN, MARGIN + 52.0], Align::Left);
-        canvas.rectangle(view.panel, style::FLOOR, 1.0);
-        let mut drawn = Ok(());
-        canvas.clipped(view.panel, |canvas| {
-            drawn = ground::draw(canvas, &view, plan);
-            background.draw(canvas, &view);
-            ground::draw_marks(canvas, &view, plan);
-            self.draw_particles(canvas, &view, shown);
-            self.draw_paths(canvas, &view, shown);
-        });
-        drawn?;
+        self.draw_map(&mut canvas, &view, &background, shown)?;
         canvas.frame(view.panel.grown(1.0), 1.0, style::HAIRLINE);
         let truth: Vec<Option<Pose>> =
             steps.iter().map(|step| step.truth.map(|pose| self.place(pose))).collect();
         badge::draw_on_map(&mut canvas, &view, &truth, &frames);
         self.draw_key(&mut canvas, &view);
         strip.draw(&mut canvas, MARGIN, strip_top, steps.len() - 1);
+        if let Some(depths) = scan::Depths::of(shown) {
+            for (i, frame) in frames.iter().enumerate() {
+                let Some(scan) = &steps[frame.step].scan else { continue };
+                scan::draw_over(&mut canvas, strip.area(i, MARGIN, strip_top), scan, depths);
+            }
+        }
         Ok(canvas)
+    }
+
+    /// Everything on the map, from the ground up.
+    fn draw_map(
+        &self,
+        canvas: &mut Canvas,
+        view: &View,
+        background: &Background,
+        shown: &[EpisodeStep],
+    ) -> Result<()> {
+        let plan = &self.episode.plan;
+        canvas.rectangle(view.panel, style::FLOOR, 1.0);
+        let mut drawn = Ok(());
+        canvas.clipped(view.panel, |canvas| {
+            drawn = ground::draw(canvas, view, plan);
+            background.draw(canvas, view);
+            ground::draw_marks(canvas, view, plan);
+            self.draw_particles(canvas, view, shown);
+            if let Some(last) = shown.last() {
+                scan::draw_on_map(canvas, view, plan, last);
+            }
+            self.draw_paths(canvas, view, shown);
+        });
+        drawn
+    }
+
+    fn has_scans(&self) -> bool {
+        self.episode.steps.iter().any(|step| step.scan.is_some())
     }
 
     /// A pose on a map whose corner is the origin.
@@ -145,9 +174,14 @@ impl TrackingPicture<'_> {
 
     /// Room that the marks of the key take.
     fn marks_width(&self) -> f64 {
-        let words = ["estimate", "truth", WEIGHTS, MARKS];
-        let count = words.len() - usize::from(self.episode.plan.marks.is_empty());
-        words[..count].iter().map(|word| LABEL.width(word) as f64 + 54.0).sum()
+        let words = [
+            ("estimate", true),
+            ("truth", true),
+            (WEIGHTS, true),
+            (MARKS, !self.episode.plan.marks.is_empty()),
+            (SCAN, self.has_scans()),
+        ];
+        words.iter().filter(|(_, is_shown)| *is_shown).map(|(word, _)| LABEL.width(word) as f64 + 54.0).sum()
     }
 
     fn scale_words(&self, view: &View) -> String {
@@ -177,6 +211,12 @@ impl TrackingPicture<'_> {
             x -= LABEL.width(MARKS) as f64 + 20.0;
             ground::draw_mark(canvas, [x, y]);
             x -= 34.0;
+        }
+        if self.has_scans() {
+            LABEL.draw(canvas, SCAN, [x, baseline], Align::Right);
+            x -= LABEL.width(SCAN) as f64 + 10.0;
+            canvas.line([x - 22.0, y], [x, y], 3.0, scan::PREDICTED, 1.0);
+            x -= 44.0;
         }
         if self.episode.steps.iter().all(|step| step.particles.is_empty()) {
             return;

@@ -107,6 +107,7 @@
       pen.lineTo(...place(x1, y1));
     }
     pen.stroke();
+    drawScanOnMap(pen, place, steps[status.step], colour);
     drawTrail(pen, place, steps, 'truth', colour('--truth'));
     drawTrail(pen, place, steps, 'estimate', colour('--estimate'));
   }
@@ -224,10 +225,12 @@
     const sum = weights.reduce((a, b) => a + b, 0), squares = weights.reduce((a, b) => a + b * b, 0);
     find('effective').textContent = squares > 0 ? `${(sum * sum / squares).toFixed(0)} of ${weights.length}` : '–';
     const camera = find('camera');
-    camera.parentElement.hidden = !step.camera;
+    camera.closest('figure').hidden = !step.camera;
+    for (const id of ['scan', 'scan-words', 'scan-key']) find(id).hidden = !step.scan;
     if (step.camera) {
       camera.src = 'data:image/png;base64,' + step.camera;
       camera.alt = `What the robot's camera sees at step ${status.step}`;
+      if (step.scan) drawScanOverImage(find('scan'), step.scan, depthsOf(episode()), colour);
     }
     find('clock').textContent = `step ${status.step} of ${steps.length - 1}`;
     seek.value = status.step;

@@ -9,7 +9,7 @@ use driftless_world::{Episode, Pose};
 use serde_json::{Value, json};
 
 /// The script of the player.
-pub(super) const SCRIPT: &str = include_str!("player.js");
+pub(super) const SCRIPT: &str = concat!(include_str!("scan.js"), include_str!("player.js"));
 /// More would make the page too large to open.
 const MOST: usize = 12;
 
@@ -93,6 +93,7 @@ fn step_data(step: &EpisodeStep) -> Value {
         "particles": base64::encode(step.particles.packed()),
         "camera": base64::encode(&step.camera),
         "evidence": step.log_evidence,
+        "scan": step.scan,
         "error": both.map(|(truth, estimate)| rounded(truth.distance(estimate))),
         "turn": both.map(|(truth, estimate)| rounded(wrap(estimate.heading - truth.heading).abs().to_degrees())),
     })

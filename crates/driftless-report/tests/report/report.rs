@@ -33,7 +33,9 @@ fn episode(about: About) -> Episode {
         let particles = [Particle { pose: estimate, weight: 0.7 }, Particle { pose: truth, weight: 0.3 }];
         let camera = (t % 2 == 1).then_some((4, 4, image.as_slice()));
         let log_evidence = Some(-f64::from(t));
-        episode.push(&Seen { truth, estimate, particles: &particles, camera, log_evidence }).unwrap();
+        episode
+            .push(&Seen { truth, estimate, particles: &particles, camera, log_evidence, scan: None })
+            .unwrap();
     }
     episode
 }

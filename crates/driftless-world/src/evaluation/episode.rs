@@ -3,6 +3,7 @@
 use super::about::About;
 use super::cloud::{Cloud, Particle, text};
 use super::plan::Plan;
+use super::predicted_scan::PredictedScan;
 use crate::error::{Error, Result};
 use crate::files::{Fingerprint, png_image};
 use crate::pose::Pose;
@@ -21,6 +22,8 @@ pub struct Seen<'a> {
     pub camera: Option<(usize, usize, &'a [u8])>,
     /// Log of the observation's evidence given the past.
     pub log_evidence: Option<f64>,
+    /// What the image was believed to say of distances, if the method predicts them.
+    pub scan: Option<&'a PredictedScan>,
 }
 
 /// One step, rounded and packed.
@@ -38,6 +41,9 @@ pub struct EpisodeStep {
     pub camera: Vec<u8>,
     /// Log of the observation's evidence; none if unknown or not finite.
     pub log_evidence: Option<f64>,
+    /// A predicted range scan, if the method has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scan: Option<PredictedScan>,
 }
 
 /// A trajectory, the belief along it and the world around it.
@@ -62,7 +68,7 @@ impl Episode {
         Ok(Self { title: title.into(), about, plan, steps: Vec::new() })
     }
 
-    /// Adds a step. Errors: an image that is none.
+    /// Adds a step. Errors: an image or a scan that is none.
     pub fn push(&mut self, seen: &Seen) -> Result<()> {
         let step = self.packed(seen);
         self.steps.push(step.map_err(|error| error.in_record(format_args!("step {}", self.steps.len())))?);
@@ -80,19 +86,24 @@ impl Episode {
             }
             None => Vec::new(),
         };
+        if let Some(scan) = seen.scan {
+            scan.check().map_err(|error| error.in_field("scan"))?;
+        }
         Ok(EpisodeStep {
             truth: rounded(seen.truth),
             estimate: rounded(seen.estimate),
             particles: Cloud::pack(&self.plan, seen.particles),
             camera,
             log_evidence: seen.log_evidence.filter(|value| value.is_finite()),
+            scan: seen.scan.cloned(),
         })
     }
 
     fn check(&self) -> Result<()> {
         self.plan.check()?;
         for (i, step) in self.steps.iter().enumerate() {
-            step.particles.check().map_err(|error| error.in_record(format_args!("step {i}")))?;
+            let scan = step.scan.as_ref().map_or(Ok(()), PredictedScan::check);
+            step.particles.check().and(scan).map_err(|error| error.in_record(format_args!("step {i}")))?;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use super::cloud::Particle;
 use super::errors::{Compared, Errors, is_place, is_usable};
+use super::predicted_scan::PredictedScan;
 use crate::error::{Error, Result};
 use crate::pose::Pose;
 
@@ -22,6 +23,8 @@ pub struct Track {
     pub log_evidence: Option<Vec<f64>>,
     /// The beliefs themselves, T, if they were asked for.
     pub clouds: Option<Vec<Vec<Particle>>>,
+    /// The range scans that were predicted, T, if they were asked for; none where an image said nothing.
+    pub scans: Option<Vec<Option<PredictedScan>>>,
 }
 
 impl Track {
@@ -55,6 +58,7 @@ impl Track {
             ("covered", self.covered.as_ref().map(Vec::len)),
             ("log_evidence", self.log_evidence.as_ref().map(Vec::len)),
             ("clouds", self.clouds.as_ref().map(Vec::len)),
+            ("scans", self.scans.as_ref().map(Vec::len)),
         ];
         for (name, length) in lengths {
             if let Some(length) = length.filter(|length| *length != self.len()) {

@@ -1,7 +1,9 @@
 //! Files that appear whole or not at all: written under a temporary name, then renamed.
 
 use crate::error::{Error, Result};
+use std::collections::hash_map::RandomState;
 use std::fs::{self, File};
+use std::hash::BuildHasher;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,9 +27,10 @@ pub fn abandon_all() {
 }
 
 /// What to do if the file is already there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overwrite {
     /// Leave it alone and fail.
+    #[default]
     Refuse,
     /// Put the new one in its place, once it is complete.
     Replace,
@@ -56,7 +59,9 @@ impl NewFile {
         }
         let target = &check_existing(target, overwrite)?;
         let name = target.file_name().ok_or_else(|| Error::new("is not a file name"))?.to_string_lossy();
-        let partial = target.with_file_name(format!(".{name}.partial-{}", std::process::id()));
+        // Processes of two machines that share a folder may have the same number.
+        let own = RandomState::new().hash_one(std::process::id());
+        let partial = target.with_file_name(format!(".{name}.partial-{}-{own:016x}", std::process::id()));
         let mut names = partial_files();
         let file = File::create(&partial).map_err(|source| Error::io("cannot create", source))?;
         names.push(partial.clone());

@@ -12,6 +12,7 @@ pub use writer::CsvWriter;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::files::source::Source;
+use crate::files::{DataFile, Glimpse};
 use crate::trajectory::Trajectory;
 use std::path::{Path, PathBuf};
 use table::Table;
@@ -50,6 +51,14 @@ impl Dataset for CsvFile {
     fn get(&self, index: usize) -> Result<Trajectory> {
         Ok(self.series[index].clone())
     }
+}
+
+impl DataFile for CsvFile {}
+
+/// True of a table with a column of observations, and of a folder of tables.
+pub(super) fn looks_like_tables(file: &Glimpse) -> bool {
+    file.text().lines().next().is_some_and(|line| line.contains("observation"))
+        || file.entries.iter().any(|name| name.to_lowercase().ends_with(".csv"))
 }
 
 fn file(path: &Path, most: u64) -> Result<Table> {

@@ -15,6 +15,7 @@ pub use writer::DpfWriter;
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
+use crate::files::DataFile;
 use crate::files::array::Array;
 use crate::files::npz::NpzFile;
 use crate::files::provenance::Provenance;
@@ -105,20 +106,9 @@ impl DpfFile {
         Ok(Self { path: None, options, shapes, poses, velocities, images, shuffle, comment })
     }
 
-    /// The comment left by whoever wrote the file; empty if there is none.
-    pub fn comment(&self) -> &str {
-        &self.comment
-    }
-
     /// The same file with its depth channel, if it has one.
     pub fn with_depth(mut self) -> Self {
         self.options.depth = self.shapes.channels == 4;
-        self
-    }
-
-    /// The same file without its depth channel, as DPF's own loader reads it.
-    pub fn rgb_only(mut self) -> Self {
-        self.options.depth = false;
         self
     }
 
@@ -193,5 +183,23 @@ impl Dataset for DpfFile {
 
     fn get(&self, index: usize) -> Result<Trajectory> {
         self.get_with(index, self.options.seed)
+    }
+}
+
+impl DataFile for DpfFile {
+    fn comment(&self) -> &str {
+        &self.comment
+    }
+
+    fn unit(&self) -> &'static str {
+        "units"
+    }
+
+    fn note(&self) -> Option<String> {
+        Some(format!(
+            "{} recorded steps an episode; as in DPF's loader the first only serves the first action, headings are \
+             radians here and degrees in the file",
+            self.steps_per_episode()
+        ))
     }
 }

@@ -20,6 +20,7 @@ pub use writer::LogWriter;
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
+use crate::files::DataFile;
 use crate::files::array::Array;
 use crate::files::npy::Dtype;
 use crate::files::npz::NpzFile;
@@ -95,16 +96,6 @@ impl LogFile {
             starts,
             comment,
         })
-    }
-
-    /// The comment left by whoever wrote the file; empty if there is none.
-    pub fn comment(&self) -> &str {
-        &self.comment
-    }
-
-    /// Bearings of a scan's beams in radians, if the file has them.
-    pub fn beam_angles(&self) -> Option<&[f64]> {
-        self.beam_angles.as_deref()
     }
 
     fn trajectory(&self, rows: Range<usize>) -> Result<Trajectory> {
@@ -199,5 +190,15 @@ impl Dataset for LogFile {
                 None => error,
             }
         })
+    }
+}
+
+impl DataFile for LogFile {
+    fn comment(&self) -> &str {
+        &self.comment
+    }
+
+    fn beam_angles(&self) -> Option<&[f64]> {
+        self.beam_angles.as_deref()
     }
 }

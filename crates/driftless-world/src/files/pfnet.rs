@@ -18,6 +18,7 @@ mod read;
 mod resize;
 mod stack;
 mod trajectory;
+mod walks;
 mod write;
 
 pub use decode::{HouseSummary, decode, summarize};
@@ -25,6 +26,7 @@ pub use maps::HouseMaps;
 pub use read::{PfnetFile, PfnetOptions};
 pub use resize::resize_bilinear;
 pub use trajectory::HouseObservation;
+pub use walks::WalksInHouses;
 pub use write::{PfnetWriter, encode};
 
 /// Width of a map pixel.

@@ -14,6 +14,12 @@ pub const MAX_RECORD_BYTES: u64 = 1 << 30;
 const HEADER_BYTES: u64 = 12;
 const FOOTER_BYTES: u64 = 4;
 
+/// True if the first record's length has the checksum that follows it.
+pub(super) fn looks_like_records(start: &[u8]) -> bool {
+    start.len() >= 12
+        && masked_crc(&start[..8]) == u32::from_le_bytes(start[8..12].try_into().expect("4 bytes"))
+}
+
 /// The CRC-32C of `bytes` as TensorFlow stores it.
 pub(super) fn masked_crc(bytes: &[u8]) -> u32 {
     mask_crc(crc32c::crc32c(bytes))

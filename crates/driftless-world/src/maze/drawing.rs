@@ -32,6 +32,11 @@ const MOST_SURFACES: usize = 64;
 /// Longer names do not fit where they are shown and kept.
 const LONGEST_NAME: usize = 100;
 
+/// True of a text with a wall along x.
+pub(crate) fn looks_like_drawing(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("+---"))
+}
+
 impl FromStr for Layout {
     type Err = Error;
 

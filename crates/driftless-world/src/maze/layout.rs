@@ -1,6 +1,16 @@
 //! A maze's plan: square cells, walls on their edges, and what floor and walls of a cell look like.
 
 use super::pattern::Pattern;
+use crate::error::{Error, Result};
+use crate::files::Source;
+use std::path::Path;
+
+/// In the order of [`Layout::BUILT_IN`].
+const DRAWINGS: [&str; 3] = [
+    include_str!("drawings/maze1.maze"),
+    include_str!("drawings/maze2.maze"),
+    include_str!("drawings/maze3.maze"),
+];
 
 /// The look of one wall or floor.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,15 +63,32 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The paper's Maze 1, 2 and 3, by name (`maze1`, `maze2`, `maze3`).
+    /// The paper's Mazes 1, 2 and 3.
+    pub const BUILT_IN: &[&str] = &["maze1", "maze2", "maze3"];
+
+    /// One of [`Layout::BUILT_IN`] by name.
     pub fn built_in(name: &str) -> Option<Self> {
-        let drawing = match name {
-            "maze1" => include_str!("drawings/maze1.maze"),
-            "maze2" => include_str!("drawings/maze2.maze"),
-            "maze3" => include_str!("drawings/maze3.maze"),
-            _ => return None,
-        };
-        Some(drawing.parse().expect("built-in drawings are tested"))
+        let number = Self::BUILT_IN.iter().position(|known| *known == name)?;
+        Some(DRAWINGS[number].parse().expect("built-in drawings are tested"))
+    }
+
+    /// One of [`Layout::BUILT_IN`] by name, or a drawing from a file.
+    pub fn open(name: &str) -> Result<Self> {
+        match Self::built_in(name) {
+            Some(layout) => Ok(layout),
+            None if Path::new(name).exists() => Self::read(Path::new(name)),
+            None => Err(Error::usage(format!(
+                "{name}: there is no such maze; use {}, or a file with the drawing of one",
+                Self::BUILT_IN.join(", ")
+            ))),
+        }
+    }
+
+    /// A drawing from a file.
+    pub fn read(path: &Path) -> Result<Self> {
+        // Far more than the largest maze that can be drawn needs.
+        let text = Source::open(path)?.read_text(1 << 22);
+        text.and_then(|text| text.parse()).map_err(|error: Error| error.in_file(path))
     }
 
     /// The maze's name.

@@ -11,14 +11,26 @@ use std::f64::consts::PI;
 const TICKS: usize = 20;
 
 /// Who steers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
     /// Arcs of random curvature, turning away from walls (DPF's random agent).
+    #[default]
     Wander,
     /// Shortest ways to random cells (DPF's planning agent).
     Plan,
     /// Odd episodes plan, even ones wander (DPF's mixed data).
     Mix,
+}
+
+impl Policy {
+    /// As the command line has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Wander => "wander",
+            Self::Plan => "plan",
+            Self::Mix => "mix",
+        }
+    }
 }
 
 /// The manner of walking; lengths in hundredths of a cell, times in seconds (= steps).

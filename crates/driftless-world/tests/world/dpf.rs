@@ -1,5 +1,6 @@
 //! DPF files end to end: written, read back, damaged, and the real ones where they are at hand.
 
+use driftless_world::files::DataFile;
 use driftless_world::files::dpf::{Crop, DpfFile, DpfOptions, DpfWriter, Inputs, Recording};
 use driftless_world::files::npy::Dtype;
 use driftless_world::files::npz::NpzWriter;

@@ -1,5 +1,6 @@
 //! Our npz layout and PyDPF's tables end to end.
 
+use driftless_world::files::DataFile;
 use driftless_world::files::csv::{CsvFile, CsvWriter};
 use driftless_world::files::log::{LogFile, LogWriter};
 use driftless_world::files::npy::Dtype;

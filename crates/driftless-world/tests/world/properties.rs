@@ -3,7 +3,7 @@
 use driftless_world::files::dpf::{DpfFile, DpfOptions, DpfWriter, Recording};
 use driftless_world::files::log::{LogFile, LogWriter};
 use driftless_world::files::zip::Method;
-use driftless_world::files::{FileKind, Overwrite};
+use driftless_world::files::{Format, Overwrite};
 use driftless_world::pose::{Frame, wrap};
 use driftless_world::{Dataset, Images, LabelBudget, Labels, Observations, Pixels, Pose, Rows, Trajectory};
 use proptest::prelude::*;
@@ -59,7 +59,7 @@ proptest! {
             writer.push(episode).unwrap();
         }
         writer.finish().unwrap();
-        prop_assert_eq!(FileKind::of(&path).unwrap(), FileKind::Log);
+        prop_assert_eq!(Format::of(&path).unwrap().id, "log");
         let file = LogFile::open(&path).unwrap();
         let back: Vec<Trajectory> = (0..file.len()).map(|i| file.get(i).unwrap()).collect();
         std::fs::remove_file(&path).unwrap();

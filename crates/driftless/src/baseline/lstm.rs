@@ -23,6 +23,12 @@ impl Lstm {
         Self { gates: Dense { bias: init.truncated_normal([4 * units], std), ..gates } }
     }
 
+    /// h or c before the first step: zeros [B, units], with the batch, precision and device of that step.
+    pub(super) fn nothing(&self, step: &Tensor<2>) -> Tensor<2> {
+        let units = self.gates.bias.dims()[0] / 4;
+        Tensor::zeros([step.dims()[0], units], (&step.device(), step.dtype()))
+    }
+
     /// One step: x, [B, inputs], and (h, c), [B, units] each → (h', c').
     pub fn step(&self, x: Tensor<2>, (h, c): (Tensor<2>, Tensor<2>)) -> (Tensor<2>, Tensor<2>) {
         remembered(&self.gates.forward(Tensor::cat(vec![x, h], 1)), c)
@@ -35,7 +41,7 @@ impl Lstm {
     pub fn forward(&self, steps: Vec<Tensor<2>>) -> Vec<Tensor<2>> {
         let units = self.gates.bias.dims()[0] / 4;
         let Some([batch, inputs]) = steps.first().map(Tensor::dims) else { return steps };
-        let mut state = (zero_state(&steps[0], units), zero_state(&steps[0], units));
+        let mut state = (self.nothing(&steps[0]), self.nothing(&steps[0]));
         let weight = self.gates.weight.val();
         let (of_x, of_h) =
             (weight.clone().slice_dim(0, 0..inputs), weight.slice_dim(0, inputs..inputs + units));
@@ -49,11 +55,6 @@ impl Lstm {
         }
         outputs
     }
-}
-
-/// Zeros [B, units], with the batch, precision and device of a step.
-fn zero_state(step: &Tensor<2>, units: usize) -> Tensor<2> {
-    Tensor::zeros([step.dims()[0], units], (&step.device(), step.dtype()))
 }
 
 /// From the sums of all gates, [B, 4 units], and c, [B, units], to (h', c').
@@ -115,7 +116,7 @@ mod tests {
     fn step_by_step_is_the_same() {
         let lstm = lstm(2, 3);
         let steps: Vec<Tensor<2>> = [[0.5, -1.0], [2.0, 0.3]].map(|x| f64s::<2>([x])).to_vec();
-        let mut state = (zero_state(&steps[0], 3), zero_state(&steps[0], 3));
+        let mut state = (lstm.nothing(&steps[0]), lstm.nothing(&steps[0]));
         for (x, expected) in steps.clone().into_iter().zip(lstm.forward(steps)) {
             state = lstm.step(x, state);
             assert_close(&numbers(&state.0), &numbers(&expected), 1e-14);

@@ -126,6 +126,29 @@ impl<O: Encoder> RecurrentBaseline<O> {
         self.scaled(self.head.forward(Tensor::stack::<3>(hidden, 1)))
     }
 
+    /// ŝ for one more step, [B, S]. `memory` holds what each cell said and remembers, and is empty before the first.
+    ///
+    /// # Shapes
+    /// observations [B, 1, ...], actions [B, 1, A].
+    pub fn step(
+        &self,
+        observations: &O::Input,
+        actions: &Tensor<3>,
+        memory: &mut Vec<(Tensor<2>, Tensor<2>)>,
+    ) -> Tensor<2> {
+        let seen = self.observation.encode(observations.clone().screen().0, Phase::Evaluation); // [B, 1, E]
+        let mut said = Tensor::cat(vec![seen, self.beside(actions)], 2).squeeze_dim::<2>(1); // [B, ·]
+        if memory.is_empty() {
+            let nothing = |cell: &Lstm| (cell.nothing(&said), cell.nothing(&said));
+            *memory = self.cells.iter().map(nothing).collect();
+        }
+        for (cell, state) in self.cells.iter().zip(memory) {
+            *state = cell.step(said, state.clone());
+            said = state.0.clone();
+        }
+        self.scaled(self.head.forward(said.unsqueeze_dim::<3>(1))).squeeze_dim(1)
+    }
+
     /// The mean over labelled steps of Σ_k ((s*_k - ŝ_k) / step_k)², angles wrapped: [`SquaredError`].
     pub fn loss(&self, batch: &Batch<O::Input>, over: LabelMean, phase: Phase) -> Tensor<1> {
         self.error(self.estimates(&batch.observations, &batch.actions, phase), batch, over)

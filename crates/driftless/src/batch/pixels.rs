@@ -71,6 +71,11 @@ impl PixelScale {
         [self.std.len(), self.height, self.width]
     }
 
+    /// Says how images are of another size than those that were measured, if they are.
+    pub(crate) fn check_images(&self, images: &Images) -> std::result::Result<(), String> {
+        check(images, self.shape())
+    }
+
     /// Adds the normalised images to `values`, each channels first.
     pub fn normalise(&self, images: &Images, values: &mut Vec<f32>) -> std::result::Result<(), String> {
         check(images, self.shape())?;

@@ -4,6 +4,7 @@ use super::lessons::{rest, same, wrong};
 use super::{Batch, PixelScale, ReadingScale};
 use crate::error::Result;
 use crate::model::Screen;
+use crate::online::{Observation, seen_at};
 use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
 use driftless_world::labels::Lesson;
 use driftless_world::trajectory::{Images, Observations, Start};
@@ -62,89 +63,115 @@ impl Batch<Readings> {
         precision: DType,
     ) -> Result<Self> {
         let steps = same(lessons, "steps", |lesson| Some(lesson.len()))?;
-        let has_camera = lessons.iter().any(|lesson| images_of(lesson).is_some());
         let mut numbers = Numbers::default();
         for (number, lesson) in lessons.iter().enumerate() {
-            numbers.vectors(lesson, scales.readings).map_err(|problem| wrong(number, problem))?;
-            if has_camera {
-                numbers.camera(lesson, scales.pixels).map_err(|problem| wrong(number, problem))?;
+            scales.check(lesson).map_err(|problem| wrong(number, problem))?;
+            for t in 0..steps {
+                let told = lesson.start().filter(|_| t == 0);
+                numbers.step(&seen_at(lesson, t), told, scales);
             }
-            numbers.told(lesson, scales.poses);
         }
-        numbers.find_silence(lessons.len() * steps, scales.readings.width());
-        let (batch, width) = (lessons.len(), scales.readings.width());
-        let tensor = |values: Vec<f32>, width: usize| {
-            Tensor::<3>::from_data(TensorData::new(values, [batch, steps, width]), (device, precision))
-        };
-        let [channels, height, side] = scales.pixels.shape();
-        let shape = [batch, steps, channels, height, side];
-        let pixels = TensorData::new(numbers.pixels, if has_camera { shape } else { [0; 5] });
-        let observations = Readings {
-            values: tensor(numbers.values, width),
-            known: tensor(numbers.known, width),
-            images: has_camera
-                .then(|| (Tensor::from_data(pixels, (device, precision)), tensor(numbers.seen, 1))),
-            told: tensor(numbers.told, 4),
-            silent: Tensor::from_data(TensorData::new(numbers.silent, [batch, steps]), device),
-        };
+        let observations = numbers.readings([lessons.len(), steps], scales, device, precision);
         rest(lessons, observations, device, precision)
     }
 }
 
-impl Numbers {
-    fn vectors(&mut self, lesson: &Lesson, scale: &ReadingScale) -> std::result::Result<(), String> {
-        let width = scale.width();
+impl Readings {
+    /// One step of one robot, which is told of its start at the first; and whether anything was measured.
+    pub(crate) fn of_step(seen: &Observation, told: Option<Start>, scales: Scales<'_>) -> (Self, bool) {
+        let mut numbers = Numbers::default();
+        numbers.step(seen, told, scales);
+        let readings = numbers.readings([1, 1], scales, &Device::flex(), DType::F32);
+        let saw = !numbers.silent[0];
+        (readings, saw)
+    }
+}
+
+impl Scales<'_> {
+    /// Whether there is a camera.
+    fn has_camera(&self) -> bool {
+        self.pixels.shape() != PixelScale::none().shape()
+    }
+
+    /// Says what of a lesson is of another size than what was learned from, if anything.
+    pub(crate) fn check(&self, lesson: &Lesson) -> std::result::Result<(), String> {
+        let width = self.readings.width();
         match lesson.observations() {
-            Observations::Vectors(rows) if rows.width() == width => {
-                for (i, &reading) in rows.values().iter().enumerate() {
-                    let normalised = scale.normalised(i % width.max(1), reading);
-                    self.values.push(normalised.unwrap_or(0.0));
-                    self.known.push(f32::from(u8::from(normalised.is_some())));
-                }
-            }
-            Observations::Images(_) if width == 0 => {}
-            Observations::Vectors(rows) => {
+            Observations::Vectors(rows) if rows.width() != width => {
                 let found = rows.width();
                 return Err(format!("has {found} numbers in an observation, but {width} were learned from"));
             }
-            Observations::Images(_) => return Err("has images where vectors were learned from".to_owned()),
-        }
-        Ok(())
-    }
-
-    fn camera(&mut self, lesson: &Lesson, scale: &PixelScale) -> std::result::Result<(), String> {
-        let size: usize = scale.shape().iter().product();
-        let before = self.pixels.len();
-        match images_of(lesson) {
-            Some(images) => scale.normalise(images, &mut self.pixels)?,
-            None => self.pixels.resize(before + lesson.len() * size, 0.0),
-        }
-        for (t, image) in self.pixels[before..].chunks_exact_mut(size).enumerate() {
-            let there = images_of(lesson).is_some() && lesson.camera().is_none_or(|camera| camera.known[t]);
-            let there = there && image.iter().all(|x| x.is_finite());
-            if !there {
-                image.fill(0.0);
+            Observations::Images(_) if width > 0 => {
+                return Err("has images where vectors were learned from".to_owned());
             }
-            self.seen.push(f32::from(u8::from(there)));
+            _ => {}
         }
-        Ok(())
+        let images = images_of(lesson).filter(|_| self.has_camera());
+        images.map_or(Ok(()), |images| self.pixels.check_images(images))
+    }
+}
+
+impl Numbers {
+    /// Adds what was measured at a step. What is of another size than what was learned from is missing.
+    fn step(&mut self, seen: &Observation, told: Option<Start>, scales: Scales<'_>) {
+        let before = self.known.len();
+        let readings = seen.readings.filter(|row| row.len() == scales.readings.width());
+        for column in 0..scales.readings.width() {
+            let normalised = readings.and_then(|row| scales.readings.normalised(column, row[column]));
+            self.values.push(normalised.unwrap_or(0.0));
+            self.known.push(f32::from(u8::from(normalised.is_some())));
+        }
+        let sees = scales.has_camera() && self.camera(seen.image, scales.pixels);
+        self.told(told, scales.poses);
+        self.silent.push(!sees && !self.known[before..].contains(&1.0));
     }
 
-    fn told(&mut self, lesson: &Lesson, [mean, std]: [[f64; 3]; 2]) {
-        let before = self.told.len();
-        self.told.resize(before + 4 * lesson.len(), 0.0);
-        if let Some(Start::About { pose, .. }) = lesson.start() {
-            for k in 0..3 {
-                self.told[before + k] = ((f64::from(pose[k]) - mean[k]) / std[k]) as f32;
-            }
-            self.told[before + 3] = 1.0;
+    /// Adds an image, or zeros; whether there is one.
+    fn camera(&mut self, image: Option<(&Images, usize)>, scale: &PixelScale) -> bool {
+        let there =
+            image.is_some_and(|(images, t)| scale.normalise_moved(images, t, [0, 0], &mut self.pixels));
+        if !there {
+            self.pixels.resize(self.pixels.len() + scale.shape().iter().product::<usize>(), 0.0);
         }
+        self.seen.push(f32::from(u8::from(there)));
+        there
     }
 
-    fn find_silence(&mut self, steps: usize, width: usize) {
-        let measured = |t: usize| self.known[t * width..(t + 1) * width].contains(&1.0);
-        let seen = |t: usize| self.seen.get(t).is_some_and(|&there| there > 0.0);
-        self.silent = (0..steps).map(|t| !measured(t) && !seen(t)).collect();
+    fn told(&mut self, start: Option<Start>, [mean, std]: [[f64; 3]; 2]) {
+        let mut row = [0.0; 4];
+        if let Some(Start::About { pose, .. }) = start {
+            (0..3).for_each(|k| row[k] = ((f64::from(pose[k]) - mean[k]) / std[k]) as f32);
+            row[3] = 1.0;
+        }
+        self.told.extend(row);
+    }
+
+    /// All of them as tensors of so many sequences and steps; what is silent stays.
+    fn readings(
+        &mut self,
+        [batch, steps]: [usize; 2],
+        scales: Scales<'_>,
+        device: &Device,
+        precision: DType,
+    ) -> Readings {
+        let tensor = |values: &mut Vec<f32>, width: usize| {
+            let data = TensorData::new(std::mem::take(values), [batch, steps, width]);
+            Tensor::<3>::from_data(data, (device, precision))
+        };
+        let [channels, height, side] = scales.pixels.shape();
+        let images = scales.has_camera().then(|| {
+            let shape = [batch, steps, channels, height, side];
+            let pixels = TensorData::new(std::mem::take(&mut self.pixels), shape);
+            (Tensor::from_data(pixels, (device, precision)), tensor(&mut self.seen, 1))
+        });
+        let width = scales.readings.width();
+        Readings {
+            values: tensor(&mut self.values, width),
+            known: tensor(&mut self.known, width),
+            images,
+            told: tensor(&mut self.told, 4),
+            silent: Tensor::from_data(TensorData::new(self.silent.clone(), [batch, steps]), device),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use driftless_world::labels::{LabelBudget, LabelPlan, Lesson};
 use driftless_world::trajectory::Trajectory;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Where episodes come from. A draw names the noise that is added to the observations of one (crops,
 /// pixels), so that an epoch can see it as it was never seen before. Actions are the same in all draws: a
@@ -50,13 +51,14 @@ pub struct TrainingSet {
     source: Box<dyn Source>,
     first: usize,
     plan: LabelPlan,
+    fixed: OnceLock<Vec<Lesson>>,
 }
 
 impl TrainingSet {
     /// The episodes `range` of a source with the poses a budget allows.
     pub fn new(source: Box<dyn Source>, range: Range<usize>, budget: LabelBudget) -> Result<Self> {
         let known = range.clone().map(|index| source.known(index)).collect::<Result<Vec<Vec<bool>>>>()?;
-        Ok(Self { source, first: range.start, plan: budget.plan(known) })
+        Ok(Self { source, first: range.start, plan: budget.plan(known), fixed: OnceLock::new() })
     }
 
     /// How many episodes.
@@ -82,6 +84,15 @@ impl TrainingSet {
             Ok(self.plan.lesson(number, episode)?)
         };
         numbers.par_iter().map(lesson).collect()
+    }
+
+    /// All lessons with the first noise, decoded once and kept: for methods whose authors draw it before training.
+    pub fn fixed(&self) -> Result<&[Lesson]> {
+        if let Some(lessons) = self.fixed.get() {
+            return Ok(lessons);
+        }
+        let lessons = self.lessons(&(0..self.len()).collect::<Vec<_>>(), 0)?;
+        Ok(self.fixed.get_or_init(|| lessons))
     }
 }
 

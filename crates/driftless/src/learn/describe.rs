@@ -9,10 +9,10 @@ use super::{
 };
 use crate::error::Result;
 use crate::methods::check_given;
-use driftless_world::files::log::LogFile;
+use driftless_world::Trajectory;
+use driftless_world::files::{Format, ReadOptions};
 use driftless_world::pose::{Frame, wrap};
 use driftless_world::trajectory::{Images, Observations};
-use driftless_world::{Dataset, Trajectory};
 use std::f64::consts::PI;
 use std::path::Path;
 use suspect::suspect;
@@ -35,7 +35,7 @@ pub struct Described {
 
 /// Fills in what an experiment leaves open: sensors, and how many episodes there are.
 pub fn describe(experiment: &Experiment, path: &Path) -> Result<Described> {
-    let file = LogFile::open(path)?;
+    let file = Format::of(path)?.open(path, &ReadOptions::default())?;
     let mut notes = Vec::new();
     let mut experiment = Experiment { world: WorldKind::Robot, ..experiment.clone() };
     let episodes =
@@ -91,6 +91,7 @@ fn give(experiment: &mut Experiment, notes: &mut Vec<String>) {
             SensorKind::Scan if sensor.map.is_empty() && sensor.encoder() == SensorEncoder::Map => {
                 sensor.map.clone_from(&map);
             }
+            SensorKind::RangeScan if sensor.map.is_empty() => sensor.map.clone_from(&map),
             SensorKind::Ranges | SensorKind::Landmarks if sensor.beacons.is_empty() => {
                 sensor.beacons.clone_from(&beacons);
             }

@@ -4,13 +4,15 @@ mod house;
 mod method_name;
 mod motion;
 mod robot;
+mod sensor;
 
 pub use house::{
     HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, SeenImages, SeenMaps, ViewGeometry,
 };
 pub use method_name::MethodName;
 pub use motion::{MotionFrame, MotionKind, MotionSettings, StateKind, StateSettings};
-pub use robot::{RobotSettings, RobotStart, ScanModel, SensorEncoder, SensorKind, SensorSettings};
+pub use robot::{RobotSettings, RobotStart};
+pub use sensor::{ScanModel, SensorEncoder, SensorKind, SensorSettings};
 
 use super::Ablation;
 use crate::config;
@@ -64,6 +66,12 @@ pub struct Experiment {
     pub trajectories: usize,
     /// Most episodes to validate with after each epoch.
     pub validation_episodes: usize,
+    /// Epochs from one validation to the next; the first and the last are always validated.
+    #[serde(skip_serializing_if = "is_one")]
+    pub validation_every: u64,
+    /// Training ends where validation has not become better for so many epochs; 0: it never does.
+    #[serde(skip_serializing_if = "is_default")]
+    pub patience: u64,
     /// Particles in training and validation.
     pub particles: usize,
     /// Passes over the training episodes.
@@ -112,6 +120,11 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_one(value: &u64) -> bool {
+    *value == 1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 fn is_true(value: &bool) -> bool {
     *value
 }
@@ -124,6 +137,8 @@ impl Default for Experiment {
             label_fraction: 0.1,
             trajectories: 100,
             validation_episodes: 50,
+            validation_every: 1,
+            patience: 0,
             particles: 100,
             epochs: 100,
             batch_size: 32,
@@ -197,7 +212,7 @@ impl Experiment {
 
     /// Whether a sensor has its map or its beacons from a file, so that a robot can be found without any label.
     pub fn has_given_map(&self) -> bool {
-        self.world == WorldKind::Robot && self.sensor.iter().any(SensorSettings::is_given)
+        self.world == WorldKind::Robot && self.sensor.iter().any(SensorSettings::needs_no_labels)
     }
 
     /// What tables and legends call its method.
@@ -240,21 +255,7 @@ impl Experiment {
         if !has_parts && !self.ablation.is_empty() {
             return Err(Error::setting("ablation", "is for driftless in mazes: others have no such parts"));
         }
-        let counts = [
-            ("trajectories", self.trajectories),
-            ("particles", self.particles),
-            ("epochs", self.epochs as usize),
-            ("batch_size", self.batch_size),
-            ("crop", self.crop),
-        ];
-        for (key, count) in counts {
-            config::check(key, count, count > 0, "at least 1")?;
-        }
-        for (key, count) in [("particles", self.particles), ("particles", self.validation_particles())] {
-            config::check(key, count, count <= MOST_PARTICLES, "at most 1000000")?;
-        }
-        config::check("epochs", self.epochs, self.epochs <= MOST_EPOCHS, "at most 1000000000")?;
-        config::check("seed", self.seed, i64::try_from(self.seed).is_ok(), LARGEST)?;
+        self.check_counts()?;
         self.house.check()?;
         self.robot.check()?;
         let own = self.state == StateSettings::default() && self.motion == MotionSettings::default();
@@ -271,6 +272,28 @@ impl Experiment {
         config::check("odometry_noise", self.odometry_noise, share, "a share from 0 to 10")?;
         let visible = (0.0..=1000.0).contains(&self.pixel_noise);
         config::check("pixel_noise", self.pixel_noise, visible, "from 0 to 1000, as pixels are from 0 to 255")
+    }
+
+    fn check_counts(&self) -> Result<()> {
+        let counts = [
+            ("trajectories", self.trajectories),
+            ("particles", self.particles),
+            ("epochs", self.epochs as usize),
+            ("validation_every", self.validation_every as usize),
+            ("batch_size", self.batch_size),
+            ("crop", self.crop),
+        ];
+        for (key, count) in counts {
+            config::check(key, count, count > 0, "at least 1")?;
+        }
+        for (key, count) in [("particles", self.particles), ("particles", self.validation_particles())] {
+            config::check(key, count, count <= MOST_PARTICLES, "at most 1000000")?;
+        }
+        config::check("epochs", self.epochs, self.epochs <= MOST_EPOCHS, "at most 1000000000")?;
+        for (key, epochs) in [("validation_every", self.validation_every), ("patience", self.patience)] {
+            config::check(key, epochs, epochs <= MOST_EPOCHS, "at most 1000000000")?;
+        }
+        config::check("seed", self.seed, i64::try_from(self.seed).is_ok(), LARGEST)
     }
 }
 

@@ -96,16 +96,19 @@ impl Session {
         Ok(session)
     }
 
-    /// Trains until all epochs are done, the observer wants to stop, or learning fails.
+    /// Trains until all epochs are done, validation has not become better for long, the observer wants to stop, or learning fails.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Outcome> {
         let before = self.records.last().map_or(0.0, |record| record.seconds);
-        while self.epochs() < self.config.experiment.epochs {
+        while self.epochs() < self.config.experiment.epochs && !self.is_out_of_patience() {
             if observer.wants_to_stop() {
                 return Ok(Outcome::Stopped { epoch: self.epochs() });
             }
             let report = self.method.train(self.epochs() + 1, &self.material.training)?;
             let record = self.examined(&report, &mut || before + observer.seconds())?;
             observer.epoch(&record);
+            if !observer.may_write() {
+                return Ok(Outcome::Stopped { epoch: self.epochs() });
+            }
             let diverged = record.diverged.clone();
             self.keep(record)?;
             if let Some(why) = diverged {
@@ -117,6 +120,13 @@ impl Session {
             }
         }
         Ok(Outcome::Finished)
+    }
+
+    /// Whether the best weights are older than the experiment has patience for.
+    fn is_out_of_patience(&self) -> bool {
+        let (patience, best) = (self.config.experiment.patience, self.best());
+        let validated = best.filter(|best| patience > 0 && best.validation.is_some());
+        validated.is_some_and(|best| self.epochs() - best.epoch >= patience)
     }
 
     /// Epochs done.
@@ -145,7 +155,7 @@ impl Session {
         if self.method.learns() {
             record.diverged = divergence(report).or_else(|| self.not_finite());
         }
-        if record.diverged.is_none() {
+        if record.diverged.is_none() && self.is_validated(record.epoch) {
             record.validation = self.validated()?;
             record.best = match (&record.validation, self.best().and_then(|best| best.validation.as_ref())) {
                 (Some(new), Some(old)) => new.is_better_than(old),
@@ -154,6 +164,13 @@ impl Session {
         }
         record.seconds = seconds();
         Ok(record)
+    }
+
+    /// Whether an epoch is compared with others; without validation all are.
+    fn is_validated(&self, epoch: u64) -> bool {
+        let Experiment { validation_every, epochs, .. } = &self.config.experiment;
+        let due = epoch == 1 || epoch == *epochs || epoch.is_multiple_of((*validation_every).max(1));
+        due || self.material.validation.is_empty()
     }
 
     fn validated(&self) -> Result<Option<Validation>> {

@@ -187,6 +187,7 @@ impl Method for AnchoredEm {
         let mut report = self.update(epoch, &fresh)?;
         report.effective_sample_size =
             (self.supervision == Supervision::BetweenLabels).then_some(self.effective_sample_size);
+        report.without_path = paths::without_path(&self.drawn, fresh.iter().map(training::has_label));
         let due = epoch.is_multiple_of(ROUND) || epoch == self.epochs;
         if due && self.has(Ablation::Calibration) {
             self.calibrate(epoch, &fresh)?;

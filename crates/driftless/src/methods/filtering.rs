@@ -2,8 +2,7 @@
 
 use super::learner::Learner;
 use super::observed::Observed;
-use super::recorder::Recorder;
-use super::tracking::{episodes_at_once, in_batches, is_told};
+use super::tracking::is_told;
 use super::updates::{Figures, Tally, batches, epoch_seed, fixed_lessons, update_seed};
 use super::windows::Windows;
 use crate::batch::Batch;
@@ -17,21 +16,20 @@ use crate::online::{OnlineFilter, Start as OnlineStart};
 use crate::parameters::{Named, values, with_values};
 use crate::prior::Prior;
 use burn::tensor::{DType, Device, Tensor};
-use driftless_core::Particles;
 use driftless_world::evaluation::Track;
 use driftless_world::labels::Lesson;
-use driftless_world::random::Random;
 use driftless_world::trajectory::{Start, Trajectory};
+use std::sync::{Arc, OnceLock};
 
 /// A filter, what it learns from, and in which units: everything but the model.
 pub(super) struct Course<M: Model> {
-    pub filter: Filter,
+    pub filter: Arc<Filter>,
     /// The filter of robots that are told where they start, if it is another one.
-    pub told: Option<Filter>,
+    pub told: Option<Arc<Filter>>,
     /// Where robots start that are told nothing.
     pub prior: Prior,
     pub objective: WeightedSum<M>,
-    pub normalisation: Normalisation,
+    pub normalisation: Arc<Normalisation>,
 }
 
 impl<M: Model> Course<M>
@@ -39,7 +37,7 @@ where
     Observations<M>: Observed,
 {
     /// Filters lessons that are all told where they start, or none.
-    fn run(
+    pub(super) fn run(
         &self,
         model: &M,
         lessons: &[Lesson],
@@ -48,14 +46,19 @@ where
     ) -> Rollout<M> {
         let is_told = lessons.iter().any(|lesson| is_told(lesson.start()));
         let filter = self.told.as_ref().filter(|_| is_told).unwrap_or(&self.filter);
+        filter.run(model, &self.start(lessons), &batch.observations, &batch.actions, draws)
+    }
+
+    /// Where the robots of lessons start, as far as they are told.
+    pub(super) fn start(&self, lessons: &[Lesson]) -> Prior {
         let own = |lesson: &Lesson| match lesson.start() {
             Some(Start::About { pose, spread }) => {
                 Prior::Normal { mean: pose.map(f64::from).to_vec(), std: spread.map(f64::from).to_vec() }
             }
             _ => self.prior.clone(),
         };
-        let told = is_told.then(|| Prior::Each(lessons.iter().map(own).collect()));
-        filter.run(model, told.as_ref().unwrap_or(&self.prior), &batch.observations, &batch.actions, draws)
+        let is_told = lessons.iter().any(|lesson| is_told(lesson.start()));
+        if is_told { Prior::Each(lessons.iter().map(own).collect()) } else { self.prior.clone() }
     }
 
     /// All random numbers of a rollout over the batch.
@@ -90,54 +93,6 @@ where
         let effective_sample_size = Some(sizes.iter().sum::<f64>() / sizes.len() as f64);
         Ok((whole, Figures { losses, effective_sample_size }))
     }
-
-    /// Tracks with a model without gradients.
-    pub(super) fn track(
-        &self,
-        model: &M,
-        episodes: &[Trajectory],
-        how: Tracking,
-        fused: Option<&dyn Fused<M>>,
-    ) -> Result<Vec<Track>> {
-        in_batches(episodes, episodes_at_once(how.particles), |first, lessons, truths| {
-            let (particles, seed) = (how.particles, Random::stream(how.seed, first).bits());
-            let record = |(k, truth)| Recorder::new(truth, first + k as u64, how, &self.normalisation);
-            let recorders: Vec<Recorder> = truths.into_iter().enumerate().map(record).collect();
-            if let Some(fused) = fused
-                && let Some(beliefs) = fused.beliefs(model, self, lessons, particles, seed)?
-            {
-                return Ok(recorders.into_iter().zip(beliefs).map(written).collect());
-            }
-            let batch = Observed::batch(lessons, &self.normalisation, &Device::flex(), DType::F32)?;
-            let rollout = self.run(model, lessons, &batch, &self.draws(&batch, particles, seed));
-            Ok(recorded(&rollout, recorders))
-        })
-    }
-}
-
-/// What was believed of one sequence.
-fn written((mut recorder, beliefs): (Recorder, Vec<Believed>)) -> Track {
-    for Believed { belief, log_evidence } in beliefs {
-        recorder.step(&belief, log_evidence);
-    }
-    recorder.track()
-}
-
-/// What a rollout believed, one recorder for each of its sequences.
-fn recorded<M: Model>(rollout: &Rollout<M>, mut recorders: Vec<Recorder>) -> Vec<Track> {
-    for (belief, info) in rollout.beliefs.iter().zip(&rollout.infos) {
-        let count = belief.dims()[1];
-        let states = belief.states.try_to_vec_as::<f32>().expect("states are numbers");
-        let log_weights = belief.weights.log().try_to_vec_as::<f32>().expect("weights are numbers");
-        let evidence = info.log_evidence.try_to_vec_as::<f64>().expect("evidence is a number");
-        for (row, recorder) in recorders.iter_mut().enumerate() {
-            let own = states[3 * row * count..][..3 * count].chunks_exact(3);
-            let particles = Particles::from_states(driftless_core::Space::SE2, own);
-            let log_weights = &log_weights[row * count..][..count];
-            recorder.step(&driftless_core::Belief::weighted(particles, log_weights), evidence[row]);
-        }
-    }
-    recorders.into_iter().map(Recorder::track).collect()
 }
 
 fn number(tensor: &Tensor<1>) -> f64 {
@@ -175,14 +130,14 @@ pub(super) trait Fused<M: Model>: Send {
         seed: u64,
     ) -> Result<Option<Vec<Vec<Believed>>>>;
 
-    /// A filter for a robot online.
+    /// A filter for a robot online, if there is one.
     fn online_filter(
         &self,
         model: &M,
         course: &Course<M>,
         particles: usize,
         start: &OnlineStart,
-    ) -> Box<dyn OnlineFilter>;
+    ) -> Option<Box<dyn OnlineFilter>>;
 }
 
 /// The belief of a step, and the log evidence of what was seen.
@@ -200,12 +155,22 @@ pub(super) struct FilterMethod<M: Model> {
     fused: Option<Box<dyn Fused<M>>>,
     /// What is learned from in place of whole trajectories.
     windows: Option<Windows>,
+    /// The model without gradients, for robots online; made when missing.
+    deployed: OnceLock<M>,
 }
 
 impl<M: Model> FilterMethod<M> {
     pub(super) fn new(experiment: &Experiment, course: Course<M>, make: Make<M>) -> Self {
         let learner = Learner::new(make(&Device::flex().autodiff()));
-        Self { experiment: experiment.clone(), course, make, learner, fused: None, windows: None }
+        Self {
+            experiment: experiment.clone(),
+            course,
+            make,
+            learner,
+            fused: None,
+            windows: None,
+            deployed: OnceLock::new(),
+        }
     }
 
     /// Learns from windows.
@@ -218,6 +183,10 @@ impl<M: Model> FilterMethod<M> {
         Self { fused, ..self }
     }
 
+    fn deployed(&self) -> &M {
+        self.deployed.get_or_init(|| with_values((self.make)(&Device::flex()), &values(self.learner.model())))
+    }
+
     /// What an update is made of, by hand if possible.
     fn fused_loss(&mut self, lessons: &[Lesson], seed: u64) -> Result<Option<FusedLoss>> {
         let Some(fused) = &mut self.fused else { return Ok(None) };
@@ -225,21 +194,21 @@ impl<M: Model> FilterMethod<M> {
     }
 }
 
-impl<M: Model + Send> Method for FilterMethod<M>
+impl<M: Model + Send + 'static> Method for FilterMethod<M>
 where
     Observations<M>: Observed,
 {
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
-        let (mut lessons, seed) = (fixed_lessons(lessons)?, epoch_seed(self.experiment.seed, epoch));
-        if let Some(windows) = &self.windows {
-            lessons = windows.cut(&lessons, seed)?;
-        }
+        self.deployed = OnceLock::new();
+        let (whole, seed) = (fixed_lessons(lessons)?, epoch_seed(self.experiment.seed, epoch));
+        let cut = self.windows.as_ref().map(|windows| windows.cut(whole, seed)).transpose()?;
+        let lessons = cut.as_deref().unwrap_or(whole);
         let mut tally = Tally::default();
         for (update, numbers) in batches(seed, lessons.len(), self.experiment.batch_size).iter().enumerate() {
             let chosen: Vec<Lesson> = numbers.iter().map(|&number| lessons[number].clone()).collect();
             let (particles, seed) = (self.experiment.particles, update_seed(seed, update));
             if let Some(found) = self.fused_loss(&chosen, seed)? {
-                tally.add(&found.figures, &self.learner.step_by(found.value, found.gradients));
+                tally.add(&found.figures, &self.learner.step_by(found.value, &found.gradients));
                 continue;
             }
             let (loss, figures) = self.course.loss(self.learner.model(), &chosen, particles, seed)?;
@@ -249,14 +218,16 @@ where
     }
 
     fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>> {
-        let model = with_values((self.make)(&Device::flex()), &values(self.learner.model()));
-        self.course.track(&model, episodes, tracking, self.fused.as_deref())
+        self.course.track(self.deployed(), episodes, tracking, self.fused.as_deref())
     }
 
     fn online_filter(&self, particles: usize, start: &OnlineStart) -> Result<Option<Box<dyn OnlineFilter>>> {
-        let online =
+        let fused =
             |fused: &dyn Fused<M>| fused.online_filter(self.learner.model(), &self.course, particles, start);
-        Ok(self.fused.as_deref().map(online))
+        let own = || -> Box<dyn OnlineFilter> {
+            Box::new(self.course.online(self.deployed().clone(), particles, start))
+        };
+        Ok(Some(self.fused.as_deref().and_then(fused).unwrap_or_else(own)))
     }
 
     fn parameters(&self) -> Vec<Named> {
@@ -268,6 +239,7 @@ where
     }
 
     fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
+        self.deployed = OnceLock::new();
         self.learner.restore(parameters, memory)
     }
 }

@@ -49,6 +49,7 @@ use crate::filter::{Filter, Injection};
 use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
 use crate::model::Measurement;
 use crate::objective::{KernelDensity, WeightedSum};
+use crate::online::{OnlineFilter, Start as OnlineStart};
 use crate::parameters::{Named, values, with_values};
 use crate::resample::{Resampler, Scheme, Truncate};
 use crate::space::Space;
@@ -60,6 +61,7 @@ use driftless_world::trajectory::Trajectory;
 use examples::{Examples, WINDOW};
 use networks::{KEEP, Networks, OfImages, OfReadings, in_logs, in_mazes};
 use stages::Stage;
+use std::sync::{Arc, OnceLock};
 
 /// Updates in an epoch.
 const UPDATES: usize = 50;
@@ -81,6 +83,8 @@ pub struct Jonschkowski<L: Measurement<Cues = Tensor<3>>> {
     windows: Option<Windows>,
     /// The stage that the optimiser's memory is of.
     stage: Option<Stage>,
+    /// The networks without gradients, for robots online; made when missing.
+    deployed: OnceLock<Networks<L>>,
 }
 
 impl Jonschkowski<OfImages> {
@@ -110,12 +114,12 @@ where
         let objective =
             WeightedSum(vec![(1.0, Box::new(density(BANDWIDTH, experiment, normalisation)) as _)]);
         let course = Course {
-            filter: alone()?.injecting(Injection::new(PROPOSE_RATIO)),
-            told: Some(alone()?),
+            filter: Arc::new(alone()?.injecting(Injection::new(PROPOSE_RATIO))),
+            told: Some(Arc::new(alone()?)),
             // Never drawn from: without a told pose all first particles are proposed.
             prior: sdpf::prior(normalisation),
             objective,
-            normalisation: normalisation.clone(),
+            normalisation: Arc::new(normalisation.clone()),
         };
         Ok(Self {
             experiment: experiment.clone(),
@@ -125,7 +129,12 @@ where
             make,
             windows: Windows::of(experiment, WINDOW),
             stage: None,
+            deployed: OnceLock::new(),
         })
+    }
+
+    fn deployed(&self) -> &Networks<L> {
+        self.deployed.get_or_init(|| with_values((self.make)(&Device::flex()), &values(self.learner.model())))
     }
 
     /// The loss of one update, `[1]`, and its figures; `seed` names everything random.
@@ -182,15 +191,16 @@ fn density(bandwidth: f64, experiment: &Experiment, normalisation: &Normalisatio
     KernelDensity { scale: normalisation.step_size.to_vec(), bandwidth, over }
 }
 
-impl<L: Measurement<Cues = Tensor<3>>> Method for Jonschkowski<L>
+impl<L: Measurement<Cues = Tensor<3>> + 'static> Method for Jonschkowski<L>
 where
     L::Observations: Observed,
 {
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
+        self.deployed = OnceLock::new();
         let seed = epoch_seed(self.experiment.seed, epoch);
         let lessons = fixed_lessons(lessons)?;
-        let windows = self.windows.as_ref().map(|windows| windows.cut(&lessons, seed)).transpose()?;
-        let examples = Examples::new(lessons)?.with_windows(windows.unwrap_or_default());
+        let windows = self.windows.as_ref().map(|windows| windows.cut(lessons, seed)).transpose()?;
+        let examples = Examples::new(lessons.to_vec())?.with_windows(windows.unwrap_or_default());
         let stage = Stage::of(epoch, self.experiment.epochs, examples.has_pairs());
         if self.stage != Some(stage) {
             self.learner.forget();
@@ -205,8 +215,11 @@ where
     }
 
     fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>> {
-        let fresh = (self.make)(&Device::flex());
-        self.course.track(&with_values(fresh, &values(self.learner.model())), episodes, tracking, None)
+        self.course.track(self.deployed(), episodes, tracking, None)
+    }
+
+    fn online_filter(&self, particles: usize, start: &OnlineStart) -> Result<Option<Box<dyn OnlineFilter>>> {
+        Ok(Some(Box::new(self.course.online(self.deployed().clone(), particles, start))))
     }
 
     fn parameters(&self) -> Vec<Named> {
@@ -219,6 +232,7 @@ where
 
     fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
         let stage = Stage::remembered(memory.unwrap_or_default())?;
+        self.deployed = OnceLock::new();
         self.learner.restore(parameters, memory)?;
         self.stage = stage;
         Ok(())

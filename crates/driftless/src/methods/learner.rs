@@ -1,6 +1,6 @@
 //! A model and its optimiser, as one thing that learns and can be stopped and taken up.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::optimise::{Adam, Optimiser, Report, Rule};
 use crate::parameters::{self, Named};
 use burn::module::Module;
@@ -16,13 +16,21 @@ const PREFIX: &str = "optimiser.";
 pub(super) struct Learner<M: Module> {
     /// Always there, but while a step takes it.
     model: Option<M>,
+    /// Its parameters: optimisers change these, and the model's tensors follow.
+    values: Vec<Named>,
     optimiser: Optimiser,
+    rate: f64,
 }
 
 impl<M: Module> Learner<M> {
     /// A model that has not learned yet.
     pub(super) fn new(model: M) -> Self {
-        Self { model: Some(model), optimiser: fresh() }
+        Self::with_rate(model, RATE)
+    }
+
+    /// The same with a learning rate of its own.
+    pub(super) fn with_rate(model: M, rate: f64) -> Self {
+        Self { values: parameters::values(&model), model: Some(model), optimiser: fresh(rate), rate }
     }
 
     /// The model as it is now.
@@ -32,28 +40,28 @@ impl<M: Module> Learner<M> {
 
     /// One update.
     pub(super) fn step(&mut self, loss: &Tensor<1>) -> Report {
-        let model = self.model.take().expect("a step gives back the model it takes");
-        let (model, report) = self.optimiser.step(model, loss);
-        self.model = Some(model);
-        report
+        let gradients = parameters::gradients(self.model(), &loss.backward());
+        let value = loss.try_to_vec_as::<f64>().expect("a loss is a number")[0];
+        self.step_by(value, &gradients)
     }
 
     /// One update by a loss and gradients from elsewhere.
-    pub(super) fn step_by(&mut self, loss: f64, gradients: Vec<Named>) -> Report {
-        let model = self.model.take().expect("a step gives back the model it takes");
-        let (model, report) = self.optimiser.step_by(model, loss, gradients);
-        self.model = Some(model);
+    pub(super) fn step_by(&mut self, loss: f64, gradients: &[Named]) -> Report {
+        let report = self.optimiser.step_on(&mut self.values, loss, gradients);
+        if report.skipped.is_none() {
+            self.model = self.model.take().map(|model| parameters::with_values(model, &self.values));
+        }
         report
     }
 
     /// The optimiser begins anew; the model stays.
     pub(super) fn forget(&mut self) {
-        self.optimiser = fresh();
+        self.optimiser = fresh(self.rate);
     }
 
     /// All parameters.
     pub(super) fn parameters(&self) -> Vec<Named> {
-        parameters::values(self.model())
+        self.values.clone()
     }
 
     /// The optimiser's state, each name after `optimiser.`.
@@ -64,27 +72,21 @@ impl<M: Module> Learner<M> {
 
     /// Takes back parameters, all of them, and memory; without it the optimiser begins anew.
     pub(super) fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
-        for wanted in self.parameters() {
-            let found = parameters.iter().find(|given| given.name == wanted.name);
-            let problem = match found {
-                Some(given) if given.shape == wanted.shape => continue,
-                Some(given) => format!("has the shape {:?}, but {:?} is wanted", given.shape, wanted.shape),
-                None => "is missing".to_owned(),
-            };
-            return Err(Error::File(driftless_world::Error::new(problem).in_field(wanted.name)));
-        }
-        self.model = self.model.take().map(|model| parameters::with_values(model, parameters));
+        parameters::replace(&mut self.values, parameters)?;
+        self.model = self.model.take().map(|model| parameters::with_values(model, &self.values));
+        // Rounded as the model has them.
+        self.values = parameters::values(self.model());
         let part = |part: &Named| {
             part.name.strip_prefix(PREFIX).map(|name| Named { name: name.to_owned(), ..part.clone() })
         };
         let state: Vec<Named> = memory.unwrap_or_default().iter().filter_map(part).collect();
-        self.optimiser = fresh().with_state(&state);
+        self.optimiser = fresh(self.rate).with_state(&state);
         Ok(())
     }
 }
 
-fn fresh() -> Optimiser {
-    Optimiser::new(Rule::Adam(Adam::default()), RATE)
+fn fresh(rate: f64) -> Optimiser {
+    Optimiser::new(Rule::Adam(Adam::default()), rate)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The recurrent network that the papers compare with, trained from the same batches.
 
 use super::filtering::Make;
+use super::following;
 use super::learner::Learner;
 use super::observed::Observed;
 use super::own_log::reading_plan;
@@ -14,6 +15,7 @@ use crate::error::Result;
 use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
 use crate::model::Encoder;
 use crate::nets::{ConvPlan, ImageEncoder, ReadingEncoder, WithStart};
+use crate::online::{OnlineFilter, Start as OnlineStart};
 use crate::optimise::Report;
 use crate::parameters::{Init, Named, values, with_values};
 use crate::space::Space;
@@ -22,6 +24,10 @@ use driftless_world::evaluation::Track;
 use driftless_world::labels::Lesson;
 use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
+use online::Remembering;
+use std::sync::{Arc, OnceLock};
+
+mod online;
 
 /// Episodes tracked at once.
 const AT_ONCE: usize = 32;
@@ -33,6 +39,9 @@ const KEEP: f64 = 0.3;
 
 /// An encoder whose recurrent network the kernels can compute, perhaps.
 pub trait Recurrent: Encoder {
+    /// Whether robots are followed step by step, online and in evaluation; else as whole episodes, by the kernels.
+    const STEP_BY_STEP: bool = false;
+
     /// The loss and its gradients without tensors.
     fn loss_by_kernels(
         _: &RecurrentBaseline<Self>,
@@ -72,18 +81,22 @@ impl Recurrent for ImageEncoder {
     }
 }
 
-impl Recurrent for WithStart {}
+impl Recurrent for WithStart {
+    const STEP_BY_STEP: bool = true;
+}
 
 /// Two layers of 512 LSTM units over features of what is seen and odometry, trained by the squared error in step
 /// sizes at labelled steps, divided by the share of labels; Adam, 3e-4, nothing clipped. In mazes the first pose
 /// is not told; in a robot's own log it is, if the robot is. It has no belief: tracks have estimates only.
 pub struct LstmMethod<O: Recurrent> {
     experiment: Experiment,
-    normalisation: Normalisation,
+    normalisation: Arc<Normalisation>,
     make: Make<RecurrentBaseline<O>>,
     learner: Learner<RecurrentBaseline<O>>,
     workspace: KernelWorkspace,
     windows: Option<Windows>,
+    /// The network without gradients, for robots online; made when missing.
+    deployed: OnceLock<RecurrentBaseline<O>>,
 }
 
 impl LstmMethod<ImageEncoder> {
@@ -118,12 +131,17 @@ impl<O: Recurrent> LstmMethod<O> {
     fn of(experiment: &Experiment, normalisation: &Normalisation, make: Make<RecurrentBaseline<O>>) -> Self {
         Self {
             experiment: experiment.clone(),
-            normalisation: normalisation.clone(),
+            normalisation: Arc::new(normalisation.clone()),
             learner: Learner::new(make(&Device::flex().autodiff())),
             make,
             workspace: KernelWorkspace::default(),
             windows: Windows::of(experiment, WINDOW),
+            deployed: OnceLock::new(),
         }
+    }
+
+    fn deployed(&self) -> &RecurrentBaseline<O> {
+        self.deployed.get_or_init(|| with_values((self.make)(&Device::flex()), &values(self.learner.model())))
     }
 
     /// One update: on the kernels if the experiment wants them and they can, by tensors else.
@@ -134,7 +152,7 @@ impl<O: Recurrent> LstmMethod<O> {
             && let Some((loss, gradients)) =
                 O::loss_by_kernels(model, batch, (share, phase), &mut self.workspace)
         {
-            return (loss, self.learner.step_by(loss, gradients));
+            return (loss, self.learner.step_by(loss, &gradients));
         }
         let loss = model.loss(batch, share, phase);
         (loss.try_to_vec_as::<f64>().expect("a loss is a number")[0], self.learner.step(&loss))
@@ -161,15 +179,15 @@ fn network<O: Encoder>(
     RecurrentBaseline::new(encoder, plan, units, init)
 }
 
-impl<O: Recurrent + Send> Method for LstmMethod<O>
+impl<O: Recurrent + Send + 'static> Method for LstmMethod<O>
 where
     O::Input: Observed,
 {
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
-        let (mut lessons, seed) = (fixed_lessons(lessons)?, epoch_seed(self.experiment.seed, epoch));
-        if let Some(windows) = &self.windows {
-            lessons = windows.cut(&lessons, seed)?;
-        }
+        self.deployed = OnceLock::new();
+        let (whole, seed) = (fixed_lessons(lessons)?, epoch_seed(self.experiment.seed, epoch));
+        let cut = self.windows.as_ref().map(|windows| windows.cut(whole, seed)).transpose()?;
+        let lessons = cut.as_deref().unwrap_or(whole);
         let device = Device::flex().autodiff();
         let mut tally = Tally::default();
         for (update, numbers) in batches(seed, lessons.len(), self.experiment.batch_size).iter().enumerate() {
@@ -183,14 +201,16 @@ where
     }
 
     fn track(&self, episodes: &[Trajectory], _: Tracking) -> Result<Vec<Track>> {
-        let device = Device::flex();
-        let network = with_values((self.make)(&device), &values(self.learner.model()));
+        if O::STEP_BY_STEP {
+            return self.follow(episodes);
+        }
+        let (device, network) = (Device::flex(), self.deployed());
         let mut workspace = KernelWorkspace::default();
         in_batches(episodes, AT_ONCE, |_, lessons, truths| {
             let batch = O::Input::batch(lessons, &self.normalisation, &device, DType::F32)?;
             let (seen, actions, phase) = (&batch.observations, &batch.actions, Phase::Evaluation);
             let kernels = self.experiment.kernels;
-            let said = kernels.then(|| O::estimates_by_kernels(&network, &batch, &mut workspace));
+            let said = kernels.then(|| O::estimates_by_kernels(network, &batch, &mut workspace));
             let said = said.flatten().unwrap_or_else(|| network.estimates(seen, actions, phase));
             let said = Space::SE2.wrap(said).try_to_vec_as::<f64>().expect("estimates are numbers");
             let estimates = poses(&said);
@@ -198,6 +218,12 @@ where
             let pairs = truths.into_iter().zip(estimates.chunks_exact(steps));
             Ok(pairs.map(|(truth, estimate)| Track::new(truth, estimate.to_vec())).collect())
         })
+    }
+
+    fn online_filter(&self, _: usize, start: &OnlineStart) -> Result<Option<Box<dyn OnlineFilter>>> {
+        let robot =
+            || Remembering::new(self.deployed().clone(), &self.normalisation, following::told(start.place));
+        Ok(O::STEP_BY_STEP.then(|| Box::new(robot()) as Box<dyn OnlineFilter>))
     }
 
     fn parameters(&self) -> Vec<Named> {
@@ -209,6 +235,7 @@ where
     }
 
     fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
+        self.deployed = OnceLock::new();
         self.learner.restore(parameters, memory)
     }
 }

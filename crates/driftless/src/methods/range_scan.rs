@@ -5,21 +5,27 @@
 //! the distances that rays meet on the map from there. It is the paper's e = h(o) against ẽ = ĥ(s), with a ĥ that is
 //! known. Between labels it learns by expectation maximisation over paths, as in mazes.
 
-mod bins;
+pub(super) mod bins;
 mod calibration;
-mod camera;
-mod network;
+pub(super) mod camera;
+mod follower;
+pub(super) mod network;
+mod online;
 mod sensor;
+mod shown;
 mod tracks;
 mod training;
-mod views;
+pub(super) mod updates;
+pub(super) mod views;
 mod walks;
 
 use super::anchored::Supervision;
 use super::anchored::noise::{self, Noise};
+use super::anchored::paths::without_path;
 use super::anchored::store::{learned_of, paths_of, stored_learned, stored_paths};
 use crate::error::Result;
 use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use crate::online::{OnlineFilter, Start};
 use crate::optimise::{Adam, Optimiser, Rule, Schedule};
 use crate::parameters::Named;
 use crate::resample::ResamplerSettings;
@@ -30,17 +36,18 @@ use camera::Camera;
 use driftless_core::Filter;
 use driftless_kernels::range_scan::ScanPlan;
 use driftless_world::evaluation::Track;
-use driftless_world::files::pfnet::METRES_PER_PIXEL;
+use driftless_world::files::pfnet::{HouseMaps, METRES_PER_PIXEL};
 use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
 use network::Network;
 use rayon::prelude::*;
-use training::Workspaces;
+use std::sync::Arc;
+use updates::Workspaces;
 use walks::Walk;
 
 /// Adam's first rate, and the share of it that is left in the end.
-const RATE: f64 = 2e-3;
-const LEAST_RATE: f64 = 0.02;
+pub(super) const RATE: f64 = 2e-3;
+pub(super) const LEAST_RATE: f64 = 0.02;
 /// Epochs between two draws of paths, and between two calibrations.
 const ROUND: u64 = 5;
 /// What a column's log-likelihood is multiplied by until it is calibrated.
@@ -117,7 +124,7 @@ impl RangeScan {
         Ok(Self {
             supervision,
             network,
-            camera: Camera::new(plan.image, plan.columns(), METRES_PER_PIXEL, tracks::UNITS_PER_PIXEL),
+            camera: Camera::new(plan.image, plan.columns(), METRES_PER_PIXEL, follower::UNITS_PER_PIXEL),
             optimiser: Optimiser::new(Rule::Adam(Adam::default()), RATE).with_schedule(schedule),
             normalisation: normalisation.clone(),
             epochs: experiment.epochs,
@@ -147,6 +154,7 @@ impl Method for RangeScan {
         let mut report = self.update(epoch, &walks)?;
         report.effective_sample_size =
             (self.supervision == Supervision::BetweenLabels).then_some(self.effective_sample_size);
+        report.without_path = without_path(&self.paths, walks.iter().map(Walk::has_label));
         if epoch.is_multiple_of(ROUND) || epoch == self.epochs {
             self.calibrate(epoch, &walks)?;
         }
@@ -160,6 +168,15 @@ impl Method for RangeScan {
             .enumerate()
             .map(|(number, episode)| self.track_one(number, episode, how))
             .collect()
+    }
+
+    fn online_filter_in(
+        &self,
+        floor: &Arc<HouseMaps>,
+        particles: usize,
+        start: &Start,
+    ) -> Result<Option<Box<dyn OnlineFilter>>> {
+        Ok(Some(Box::new(self.online(floor, particles, start)?)))
     }
 
     fn parameters(&self) -> Vec<Named> {

@@ -3,6 +3,7 @@
 //! another world, where it does something else under the same name.
 
 use super::lstm::LstmMethod;
+use super::regression::Regression;
 use super::sdpf::{self, Variant};
 use super::{
     AnchoredEm, HouseLstm, Jonschkowski, Mcl, PfnetFilter, RangeScan, RobotEm, RobotOdometry, Supervision,
@@ -65,6 +66,8 @@ pub const METHODS: &[Registered] = &[
         (Robot, |e, s| Ok(Box::new(Jonschkowski::of_log(e, s)?)))] },
     Registered { id: "pfnet", label: "PF-net (Karkus 2018), as published", learns: FromLabels, builds: &[
         (House, |e, s| Ok(Box::new(PfnetFilter::new(e, s, Training::Pfnet)?)))] },
+    Registered { id: "regression", label: "pose regression, no filter", learns: FromLabels, builds: &[
+        (Maze, |e, s| Ok(Box::new(Regression::new(e, s))))] },
     Registered { id: "lstm", label: "LSTM", learns: FromLabels, builds: &[
         (Maze, |e, s| Ok(Box::new(LstmMethod::new(e, s)))),
         (House, |e, s| Ok(Box::new(HouseLstm::new(e, s)))),

@@ -16,6 +16,7 @@ mod motion;
 mod network;
 mod odometry;
 mod online;
+mod range_scan;
 mod scan;
 mod sensor;
 mod textbook_scan;
@@ -32,8 +33,7 @@ use super::anchored::paths::{Drawn, Evidence, Sizes, draw_paths};
 use super::anchored::store::{find, learned_of, named, paths_of, stored_learned, stored_paths};
 use crate::error::{Error, Result};
 use crate::learn::{
-    EpochReport, Experiment, Method, MotionKind, Normalisation, RobotSettings, SensorKind, Tracking,
-    TrainingSet,
+    EpochReport, Experiment, Method, MotionKind, Normalisation, RobotSettings, Tracking, TrainingSet,
 };
 use crate::online::{OnlineFilter, Start as OnlineStart};
 use crate::parameters::Named;
@@ -53,7 +53,10 @@ use std::sync::{Arc, OnceLock};
 use walks::Walk;
 
 /// Particles on a bridge, and paths drawn of them.
-const PATHS: Sizes = Sizes { particles: 200, paths: 4 };
+const PATHS: Sizes = Sizes { particles: 200, paths: 16 };
+/// How much more than in the filter readings may say of a path: labels and odometry on both sides hold it, and an error of
+/// the map cannot carry it away. Maps alone; networks are sure of themselves too early.
+const ON_PATHS: f64 = 10.0;
 /// What log-likelihoods are multiplied by until it is calibrated.
 const FIRST_TEMPERING: f64 = 0.1;
 const BIAS: &str = "motion.bias";
@@ -125,7 +128,7 @@ impl RobotEm {
         Ok(Self {
             supervision,
             models: experiment.sensor.iter().map(|sensor| model_of(sensor, &world)).collect(),
-            sees: experiment.sensor.iter().any(|sensor| sensor.kind == SensorKind::Image),
+            sees: experiment.sensor.iter().any(|sensor| sensor.kind.sees()),
             settings: experiment.robot.clone(),
             frame: experiment.frame(),
             motion: experiment.motion.kind,
@@ -186,11 +189,13 @@ impl RobotEm {
 
     /// The E-step: paths by labels, odometry and what the sensors say with what they learned so far, if anything.
     fn draw(&mut self, epoch: u64, walks: &[Walk]) {
+        let more = if self.has_network() { 1.0 } else { ON_PATHS };
+        let tempering = (more * self.tuning.tempering).min(1.0);
         let draw = |(number, walk): (usize, &Walk)| -> Option<Drawn> {
             let bridge: Bridge = self.known(walk).smooth(self.noise)?.bridge().ok()?;
             let mut seen = (epoch > 1).then(|| Seen {
                 encoded: Encoded::new(&self.models, walk),
-                tempering: self.tuning.tempering as f32,
+                tempering: tempering as f32,
                 memory: Vec::new(),
             });
             let evidence = seen.as_mut().map(|seen| seen as &mut dyn Evidence);
@@ -236,9 +241,9 @@ impl Method for RobotEm {
         let (models, reports) = self.fitted(epoch, &walks);
         self.models = models;
         let surprise = self.calibrate(epoch, &walks);
+        let report = self.report(&reports, surprise, &walks);
         self.walks = Some(walks);
-        let drawn = self.paths.iter().any(|path| !path.is_empty());
-        Ok(self.report(&reports, surprise, drawn))
+        Ok(report)
     }
 
     fn track(&self, episodes: &[Trajectory], how: Tracking) -> Result<Vec<Track>> {

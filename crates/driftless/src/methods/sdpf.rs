@@ -19,8 +19,10 @@ use crate::resample::{Resampler, ResamplerSettings, Scheme, Truncate, WhenBelow}
 use crate::space::Space;
 use burn::tensor::{DType, Device};
 use driftless_world::random::Random;
+use std::sync::Arc;
 
 mod fused;
+mod learned;
 pub(super) mod robot;
 mod short;
 
@@ -158,8 +160,8 @@ impl Choices {
         normalisation: &Normalisation,
         resampler: Box<dyn Resampler>,
     ) -> Course<M> {
-        let filter = Filter::new(Space::SE2, resampler);
-        let (prior, normalisation) = (prior(normalisation), normalisation.clone());
+        let filter = Arc::new(Filter::new(Space::SE2, resampler));
+        let (prior, normalisation) = (prior(normalisation), Arc::new(normalisation.clone()));
         Course { filter, told: None, prior, objective, normalisation }
     }
 
@@ -212,7 +214,7 @@ fn transformer(normalisation: &Normalisation, init: &mut Init) -> ActionTransfor
     ActionTransformer::new(config, init)
 }
 
-fn learned(choices: Choices, normalisation: &Normalisation, init: &mut Init) -> Learned {
+fn learned_model(choices: Choices, normalisation: &Normalisation, init: &mut Init) -> Learned {
     let measurement = choices.measurement(normalisation, init);
     let motion = transformer(normalisation, init);
     let transition = GaussianMotion::new(motion, PROCESS_NOISE.to_vec(), Space::SE2);
@@ -242,10 +244,11 @@ pub(super) fn build(
         return Ok(Box::new(FilterMethod::new(experiment, course, Box::new(make)).fused(fused)));
     }
     if choices.learned_motion {
-        let make = move |device: &Device| learned(choices, &own, &mut init(seed, device));
+        let make = move |device: &Device| learned_model(choices, &own, &mut init(seed, device));
         let course =
             Choices::course(WeightedSum(choices.losses(experiment, normalisation)), normalisation, resampler);
-        return Ok(Box::new(FilterMethod::new(experiment, course, Box::new(make))));
+        let fused = learned::in_mazes(choices, experiment);
+        return Ok(Box::new(FilterMethod::new(experiment, course, Box::new(make)).fused(fused)));
     }
     let make = move |device: &Device| given(choices, &own, &mut init(seed, device));
     let course =

@@ -112,7 +112,7 @@ impl<'a> TraceLoss<'a> {
     }
 
     /// log η of the line that leads to each particle at the end of a block.
-    fn log_eta(&self, paths: &Paths, block: Range<usize>, law: &[f64]) -> Vec<f64> {
+    pub(super) fn log_eta(&self, paths: &Paths, block: Range<usize>, law: &[f64]) -> Vec<f64> {
         let mut eta = Vec::new();
         for t in block.clone() {
             let (own, stand) = (self.own(t), paths.stand(t));
@@ -169,6 +169,20 @@ impl<'a> TraceLoss<'a> {
         }
     }
 
+    /// Adds `factor` times the log evidence of a step, log Σ w' l, of which w' are not normalised behind a resampling.
+    pub(super) fn add_evidence(&mut self, t: usize, factor: f64, softness: f64) {
+        if !self.trace.weighed[t] || factor == 0.0 {
+            return;
+        }
+        let own = self.own(t);
+        let by: Vec<f64> = self.trace.weights[own.clone()].iter().map(|w| factor * f64::from(*w)).collect();
+        add(&mut self.direct[own], &by);
+        if t > 0 {
+            let before = if self.trace.resampled[t] { self.to_ancestors(t, softness, &by) } else { by };
+            add(self.by_weights(t - 1), &before);
+        }
+    }
+
     /// Writes the derivatives by each log l over zeros, given α of the resampling; for α = 1 gradients end there.
     pub(super) fn write(self, softness: f64, log_gradients: &mut [f32]) {
         let Self { trace, count, .. } = self;
@@ -210,7 +224,7 @@ fn add(sums: &mut [f64], numbers: &[f64]) {
 }
 
 /// Numbers of particles, added up at their ancestors.
-fn inherited(ancestors: &[u32], numbers: &[f64]) -> Vec<f64> {
+pub(super) fn inherited(ancestors: &[u32], numbers: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0; numbers.len()];
     ancestors.iter().zip(numbers).for_each(|(&ancestor, number)| sums[ancestor as usize] += number);
     sums

@@ -32,12 +32,11 @@ pub(super) fn update_seed(epoch_seed: u64, update: usize) -> u64 {
 }
 
 /// All lessons with the crops and the noise that were drawn before training, as in both authors' code.
-pub(super) fn fixed_lessons(lessons: &TrainingSet) -> Result<Vec<Lesson>> {
+pub(super) fn fixed_lessons(lessons: &TrainingSet) -> Result<&[Lesson]> {
     if lessons.is_empty() {
         return Err(Error::setting("trajectories", "must be at least 1: there is nothing to learn from"));
     }
-    let all: Vec<usize> = (0..lessons.len()).collect();
-    lessons.lessons(&all, 0)
+    lessons.fixed()
 }
 
 /// What one update is made of, as plain numbers.
@@ -88,6 +87,7 @@ impl Tally {
             skipped: self.skipped,
             gradient_norm: self.gradients / count,
             effective_sample_size: self.effective.map(|sum| sum / count),
+            without_path: 0,
         }
     }
 }

@@ -5,8 +5,9 @@ use crate::error::Error;
 use crate::learn::{Detail, Tracking, Trained, WorldKind};
 use driftless_core::{Belief, Particles, Space};
 use driftless_world::evaluation::Particle;
+use driftless_world::labels::Lesson;
 use driftless_world::pose::Pose;
-use driftless_world::trajectory::{Labels, Observations, Rows, Start as Told, Trajectory};
+use driftless_world::trajectory::{Camera, Images, Labels, Observations, Rows, Trajectory};
 
 /// Particles of all steps that are kept at once, at most, where a method tracks whole episodes.
 const MOST_PARTICLES: usize = 10_000_000;
@@ -23,26 +24,63 @@ impl Tracker {
         first: usize,
         mut show: impl FnMut(usize, &Estimate, Option<&Belief>) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        let (rows, images) = match &episode.observations {
-            Observations::Vectors(rows) => (Some(rows), episode.camera.as_ref().map(|camera| &camera.images)),
-            Observations::Images(images) => (None, Some(images)),
-        };
+        let (rows, images) = parts(&episode.observations, episode.camera.as_ref());
         if let Some(rows) = rows.filter(|rows| rows.width() != self.readings()) {
             let problem = format!("has {} numbers, {} are wanted", rows.width(), self.readings());
             return Err(Error::from(driftless_world::Error::new(problem).in_field("observations")).into());
         }
-        let is_seen = |t: usize| episode.camera.as_ref().is_none_or(|camera| camera.known[t]);
+        if let Some(images) = images.filter(|_| self.world == WorldKind::House) {
+            self.check_shape([images.height, images.width, images.channels])?;
+        }
         for t in first..episode.len() {
-            let action = (episode.actions.width() == 3)
-                .then(|| std::array::from_fn(|k| f64::from(episode.actions.row(t)[k])));
-            let estimate = self.filter.step(Observation {
-                readings: rows.map(|rows| rows.row(t)),
-                image: images.filter(|_| is_seen(t)).map(|images| (images, t)),
-                action: sensible(action),
-            });
+            let seen = observed(&episode.observations, episode.camera.as_ref(), &episode.actions, t);
+            let estimate = self.filter.step(seen);
             show(t, &estimate, self.filter.belief())?;
         }
         Ok(())
+    }
+
+    /// In houses images are seen whole, and as they were learned from.
+    fn check_shape(&self, found: [usize; 3]) -> Result<(), Error> {
+        match self.camera {
+            Some(wanted) if wanted != found => {
+                let problem = format!("has {found:?} (height, width, channels), {wanted:?} are wanted");
+                Err(driftless_world::Error::new(problem).in_field("images").into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Numbers and images of an episode.
+fn parts<'a>(
+    observations: &'a Observations,
+    camera: Option<&'a Camera>,
+) -> (Option<&'a Rows>, Option<&'a Images>) {
+    match observations {
+        Observations::Vectors(rows) => (Some(rows), camera.map(|camera| &camera.images)),
+        Observations::Images(images) => (None, Some(images)),
+    }
+}
+
+/// What a robot was given at a step of a lesson: evaluation shows it to the same filters as a robot does.
+pub(crate) fn seen_at(lesson: &Lesson, t: usize) -> Observation<'_> {
+    observed(lesson.observations(), lesson.camera(), lesson.actions(), t)
+}
+
+fn observed<'a>(
+    observations: &'a Observations,
+    camera: Option<&'a Camera>,
+    actions: &Rows,
+    t: usize,
+) -> Observation<'a> {
+    let (rows, images) = parts(observations, camera);
+    let is_seen = camera.is_none_or(|camera| camera.known[t]);
+    let action = (actions.width() == 3).then(|| std::array::from_fn(|k| f64::from(actions.row(t)[k])));
+    Observation {
+        readings: rows.map(|rows| rows.row(t)),
+        image: images.filter(|_| is_seen).map(|images| (images, t)),
+        action: sensible(action),
     }
 }
 
@@ -62,11 +100,9 @@ pub fn follow_whole<E: From<Error>>(
     let mut hidden = episode.clone();
     let nowhere = Rows::new(3, vec![0.0; 3 * episode.len()]).map_err(Error::from)?;
     hidden.states = Labels::all(nowhere);
-    if let Place::About { pose, spread } = start.place {
-        let [pose, spread] = [pose, spread].map(|numbers| numbers.map(|x| x as f32));
-        hidden.start = Some(Told::About { pose, spread });
-    } else if experiment.world == WorldKind::Robot {
-        hidden.start = Some(Told::House);
+    // Robots in mazes that are told nothing have no start at all.
+    if start.place != Place::Anywhere || experiment.world != WorldKind::Maze {
+        hidden.start = Some(start.place.told());
     }
     let is_small = particles.saturating_mul(episode.len()) <= MOST_PARTICLES;
     let detail = if is_small { Detail::Clouds } else { Detail::Means };

@@ -35,3 +35,12 @@ pub(super) fn layer_gradient(name: &str, [inputs, outputs]: [usize; 2], by: &Lay
         Named::singles(format!("{name}.bias"), &[outputs], by.bias[..outputs].iter().copied()),
     ]
 }
+
+/// By all layers of a chain of this name.
+pub(super) fn chain_gradient(name: &str, chain: &mlp::Mlp, by: &mlp::MlpGradient) -> Vec<Named> {
+    let layers = chain.layers().iter().zip(by).enumerate();
+    let named = |(number, (layer, by)): (usize, (&Layer, &LayerGradient))| {
+        layer_gradient(&format!("{name}.layers.{number}"), layer.shape(), by)
+    };
+    layers.flat_map(named).collect()
+}

@@ -5,7 +5,7 @@ use crate::nets::{ConvPlan, ImageEncoder};
 use crate::parameters::Named;
 use driftless_kernels::images::{ImageGradient, ImageNet, ImagePlan, Padding};
 
-pub(super) fn image_net(encoder: &ImageEncoder) -> ImageNet {
+pub(crate) fn image_net(encoder: &ImageEncoder) -> ImageNet {
     let plan = encoder.plan();
     let mut net = ImageNet::new(image_plan(plan));
     for (number, conv) in encoder.convs.iter().enumerate() {
@@ -22,7 +22,7 @@ pub(super) fn image_plan(plan: &ConvPlan) -> ImagePlan {
 }
 
 /// By all parameters of an encoder of this name.
-pub(super) fn image_gradients(
+pub(crate) fn image_gradients(
     name: &str,
     of: &ImageEncoder,
     net: &ImageNet,

@@ -119,7 +119,7 @@ fn what_is_not_finite_is_skipped() {
         let loss = net.loss_by_kernels(&batch, LabelMean::Known, TRAINING, &mut room);
         let (loss, by) = loss.expect("weights are not asked");
         let mut optimiser = Optimiser::new(Rule::Adam(Adam::default()), 1e-3);
-        let (_, report) = optimiser.step_by(net, loss, by);
+        let (_, report) = optimiser.step_by(net, loss, &by);
         assert_eq!(report.skipped, Some(Skipped::Loss), "{spoilt}");
     }
 }

@@ -6,9 +6,10 @@ use driftless::learn::{
     Detail, Experiment, Method, Normalisation, RobotStart, SensorKind, SensorSettings, Tracking, WorldKind,
 };
 use driftless::methods::build;
+use driftless::online::{Observation, Place, Start as OnlineStart};
 use driftless_world::pose::{Frame, Pose};
 use driftless_world::random::Random;
-use driftless_world::trajectory::{Camera, Images, Labels, Observations, Pixels, Rows, Trajectory};
+use driftless_world::trajectory::{Camera, Images, Labels, Observations, Pixels, Rows, Start, Trajectory};
 
 const METHODS: [&str; 4] = ["sdpf", "sdpf-supervised", "dpf", "lstm"];
 const BEAMS: usize = 24;
@@ -163,6 +164,42 @@ fn never_nan() {
             }
             episode.actions.values_mut().fill(f32::NAN);
             distance(&*method, &[episode], RobotStart::Tracking);
+        }
+    }
+}
+
+/// A robot that is followed as it drives is where an evaluation of its recorded episode has it, to the last bit, with scans
+/// and odometry missing in places, told where it starts or not. What was missing is told of.
+#[test]
+fn online_as_recorded() {
+    let all = episodes(4);
+    let lessons = set(all.clone(), 0.3);
+    for (id, start) in METHODS.into_iter().flat_map(|m| [(m, RobotStart::Tracking), (m, RobotStart::Global)])
+    {
+        let mut method = built(&experiment(id, start), &lessons);
+        method.train(1, &lessons).unwrap();
+        let episodes = [told(all[3].clone(), start), told(all[2].clone(), start)];
+        let track = method.track(&episodes, TRACKING).unwrap().remove(1);
+        let place = match episodes[1].start {
+            Some(Start::About { pose, spread }) => {
+                Place::About { pose: pose.map(f64::from), spread: spread.map(f64::from) }
+            }
+            _ => Place::Anywhere,
+        };
+        let begin = OnlineStart { seed: TRACKING.seed, episode: 1, place, ..OnlineStart::default() };
+        let mut filter = method.online_filter(TRACKING.particles, &begin).unwrap().expect("it has one");
+        let Observations::Vectors(rows) = &episodes[1].observations else { panic!("scans") };
+        for t in 0..episodes[1].len() {
+            let action: [f64; 3] = std::array::from_fn(|k| f64::from(episodes[1].actions.row(t)[k]));
+            let action = Some(action).filter(|action| action[0].is_finite());
+            let estimate =
+                filter.step(Observation { readings: Some(rows.row(t)), action, ..Observation::default() });
+            assert_eq!(estimate.pose, track.estimate[t], "{id}, step {t}");
+            assert_eq!((estimate.saw, estimate.moved), (t % 9 != 8, t % 11 != 10), "{id}, step {t}");
+            assert!(!estimate.collapsed);
+            let sizes = track.effective_sample_size.as_ref();
+            assert!(sizes.is_none_or(|sizes| sizes[t] == estimate.effective_sample_size), "{id}");
+            assert_eq!(filter.belief().is_some(), id != "lstm");
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::table::widths;
 use crate::error::{Error, Result};
 use crate::files::atomic::{NewFile, Overwrite};
+use crate::files::{DataWriter, Entry};
 use crate::trajectory::{Observations, Trajectory};
 use std::fmt::Write as _;
 use std::io::Write;
@@ -61,6 +62,16 @@ impl CsvWriter {
             return Err(Error::new("a file without series was not written").in_file(&self.path));
         }
         self.out.commit()
+    }
+}
+
+impl DataWriter for CsvWriter {
+    fn push(&mut self, entry: &Entry) -> Result<()> {
+        self.push(entry.plain()?)
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Self::finish(*self)
     }
 }
 

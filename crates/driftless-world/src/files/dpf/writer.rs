@@ -7,6 +7,7 @@ use crate::files::npy::Dtype;
 use crate::files::npz::NpzWriter;
 use crate::files::spool::Spool;
 use crate::files::zip::Method;
+use crate::files::{DataWriter, Entry};
 use crate::trajectory::Pixels;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -121,6 +122,19 @@ impl DpfWriter {
             self.npz.end()?;
         }
         self.npz.finish(&self.comment)?.commit()
+    }
+}
+
+impl DataWriter for DpfWriter {
+    fn push(&mut self, entry: &Entry) -> Result<()> {
+        let Entry::Maze(recording) = entry else {
+            return Err(Error::new("DPF's layout stores walks through mazes alone").in_file(&self.path));
+        };
+        self.push(recording)
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Self::finish(*self)
     }
 }
 

@@ -6,6 +6,7 @@ use crate::files::npy::Dtype;
 use crate::files::npz::NpzWriter;
 use crate::files::spool::Spool;
 use crate::files::zip::Method;
+use crate::files::{DataWriter, Entry};
 use crate::trajectory::{Camera, Observations, Pixels, Trajectory};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -153,6 +154,16 @@ impl LogWriter {
         self.npz.write(&lengths)?;
         self.npz.end()?;
         self.npz.finish(&self.comment)?.commit()
+    }
+}
+
+impl DataWriter for LogWriter {
+    fn push(&mut self, entry: &Entry) -> Result<()> {
+        self.push(entry.plain()?)
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Self::finish(*self)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::files::Overwrite;
 use crate::files::example;
 use crate::files::png_image::{encode_grey8, encode_grey16, encode_rgb8};
 use crate::files::tfrecord::RecordWriter;
+use crate::files::{DataWriter, Entry};
 use crate::trajectory::{Images, Pixels};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -123,5 +124,18 @@ impl PfnetWriter {
     /// Makes the file appear, complete.
     pub fn commit(self) -> Result<()> {
         self.records.commit()
+    }
+}
+
+impl DataWriter for PfnetWriter {
+    fn push(&mut self, entry: &Entry) -> Result<()> {
+        let Entry::House(record) = entry else {
+            return Err(Error::new("PF-net's layout stores walks through houses alone, with floor maps"));
+        };
+        self.push_encoded(record)
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.commit()
     }
 }

@@ -1,12 +1,13 @@
 //! PF-net's tfrecords as methods are trained and examined with: in centimetres, with odometry's noise, and with what
 //! the robot is told of its first pose.
 
-use super::Purpose;
+use super::{Purpose, Robots};
 use crate::learn::{Experiment, HouseSettings, HouseStart, SeenImages};
+use driftless_world::evaluation::{Plan, Thresholds};
 use driftless_world::files::pfnet::{HouseEpisode, HouseMaps, PfnetFile, PfnetOptions};
 use driftless_world::random::Random;
 use driftless_world::trajectory::{Observations, Pixels, Start};
-use driftless_world::{Dataset, Error, Result, Trajectory};
+use driftless_world::{Dataset, Error, Images, Result, Trajectory};
 use std::path::Path;
 
 /// A file of episodes in houses.
@@ -34,38 +35,14 @@ impl Houses {
         Ok(Self { file, settings: experiment.house.clone(), noise: experiment.odometry_noise, seed })
     }
 
-    /// How many episodes.
-    pub fn len(&self) -> usize {
-        self.file.len()
-    }
-
-    /// Steps of the first episode.
-    pub fn steps(&self) -> Result<usize> {
-        Ok(self.file.without_images(0)?.states.len())
-    }
-
-    /// Steps of an episode.
-    pub fn steps_of(&self, index: usize) -> Result<usize> {
-        Ok(self.file.without_images(index)?.states.len())
-    }
-
-    /// Numbers of a pixel of the images that are seen.
-    pub fn channels(&self) -> usize {
-        match self.settings.images {
-            SeenImages::Rgb => 3,
-            SeenImages::Depth => 1,
-            SeenImages::RgbDepth => 4,
-        }
-    }
-
     /// An episode as it was recorded.
-    pub fn recorded(&self, index: usize) -> Result<HouseEpisode> {
+    fn recorded(&self, index: usize) -> Result<HouseEpisode> {
         self.file.get(index)
     }
 
     /// An episode as a robot lives it. Its odometry and what it is told of its first pose are drawn once: a learner
     /// could average away what is drawn anew.
-    pub fn get(&self, index: usize) -> Result<Trajectory> {
+    fn lived(&self, index: usize) -> Result<Trajectory> {
         let recorded = self.recorded(index)?;
         let mut episode = recorded.in_centimetres(self.settings.observation())?;
         let mut random = Random::stream(self.seed, index as u64);
@@ -131,6 +108,59 @@ impl Houses {
             }
             HouseStart::House => Start::House,
         })
+    }
+}
+
+impl Robots for Houses {
+    fn len(&self) -> usize {
+        self.file.len()
+    }
+
+    /// Steps of the first episode.
+    fn steps(&self) -> crate::Result<usize> {
+        Ok(self.file.without_images(0)?.states.len())
+    }
+
+    fn image(&self) -> [usize; 3] {
+        let channels = match self.settings.images {
+            SeenImages::Rgb => 3,
+            SeenImages::Depth => 1,
+            SeenImages::RgbDepth => 4,
+        };
+        [56, 56, channels]
+    }
+
+    fn get(&self, index: usize) -> crate::Result<Trajectory> {
+        Ok(self.lived(index)?)
+    }
+
+    fn known(&self, index: usize) -> crate::Result<Vec<bool>> {
+        Ok(vec![true; self.file.without_images(index)?.states.len()])
+    }
+
+    fn images(&self, index: usize) -> crate::Result<Option<(Images, usize)>> {
+        Ok(self.recorded(index)?.rgb.map(|images| (images, 0)))
+    }
+
+    fn unit(&self) -> &'static str {
+        "cm"
+    }
+
+    fn thresholds(&self) -> Thresholds {
+        Thresholds { lost: 100.0, localised: 100.0 }
+    }
+
+    fn floor_plan(&self, index: usize) -> crate::Result<Option<Plan>> {
+        Ok(Some(Plan::of_house(&self.recorded(index)?.maps)))
+    }
+
+    fn world(&self, _: &Path) -> crate::Result<Option<String>> {
+        Ok(Some("house".to_owned()))
+    }
+
+    /// Images are brought to one size, and episodes may have any length.
+    fn differs(&self, _: Option<usize>, _: [usize; 2], _: &str) -> crate::Result<Option<(&str, String)>> {
+        Ok(None)
     }
 }
 

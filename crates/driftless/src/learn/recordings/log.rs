@@ -1,13 +1,14 @@
 //! Plain logs as methods are trained and examined with: with the odometry's own noise, and with what a robot is told of its
 //! first pose.
 
-use super::Purpose;
+use super::{Purpose, Robots};
 use crate::batch::shrunk;
-use crate::learn::{Experiment, MotionSettings, RobotSettings, RobotStart, SensorKind, StateKind};
-use driftless_world::files::log::LogFile;
+use crate::learn::{Experiment, MotionSettings, RobotSettings, RobotStart, StateKind};
+use driftless_world::evaluation::Thresholds;
+use driftless_world::files::{DataFile, Format, ReadOptions};
 use driftless_world::random::Random;
 use driftless_world::trajectory::{Camera, Images, Observations, Start};
-use driftless_world::{Dataset, Error, Result, Trajectory};
+use driftless_world::{Error, Result, Trajectory};
 use std::path::Path;
 
 /// The longer side of images as methods see them: larger ones are shrunk.
@@ -17,7 +18,7 @@ const LARGEST_SIDE: usize = 4096;
 
 /// A file of a robot's own episodes.
 pub struct Logs {
-    file: LogFile,
+    file: Box<dyn DataFile>,
     settings: RobotSettings,
     /// Height, width and channels of an observation, as methods see it.
     shape: [usize; 3],
@@ -32,7 +33,8 @@ pub struct Logs {
 impl Logs {
     /// Opens a file of planar poses.
     pub fn open(path: &Path, experiment: &Experiment, seed: u64, purpose: Purpose) -> Result<Self> {
-        let file = LogFile::open(path)?;
+        let seed = purpose.seed(seed);
+        let file = Format::of(path)?.open(path, &ReadOptions::default())?;
         let first = file.get(0)?;
         let (state, motion) = (experiment.state.kind, experiment.motion);
         motion.planar(state, first.clone()).map_err(|error| error.in_file(path))?;
@@ -45,8 +47,8 @@ impl Logs {
             seen_shape(&camera.images).map_err(|error| error.in_file(path))?;
         }
         let has_images = width == 0 || first.camera.is_some();
-        if !has_images && experiment.sensor.iter().any(|sensor| sensor.kind == SensorKind::Image) {
-            return wrong("images", "are missing: a sensor is of the kind image".to_owned());
+        if !has_images && experiment.sensor.iter().any(|sensor| sensor.kind.sees()) {
+            return wrong("images", "are missing: a sensor looks at images".to_owned());
         }
         let behind = experiment.sensor.iter().map(|sensor| sensor.columns[1]).max().unwrap_or(0);
         if behind > width {
@@ -65,28 +67,8 @@ impl Logs {
         })
     }
 
-    /// How many episodes.
-    pub fn len(&self) -> usize {
-        self.file.len()
-    }
-
-    /// Height, width and channels of an observation, as methods see it; a vector has one line.
-    pub fn shape(&self) -> [usize; 3] {
-        self.shape
-    }
-
-    /// What lengths are in.
-    pub fn unit(&self) -> &str {
-        &self.settings.unit
-    }
-
-    /// From where on a robot is lost.
-    pub fn lost(&self) -> f64 {
-        self.settings.lost
-    }
-
     /// An episode as the robot lives it.
-    pub fn get(&self, index: usize) -> Result<Trajectory> {
+    fn lived(&self, index: usize) -> Result<Trajectory> {
         let mut episode = self.motion.planar(self.state, self.file.get(index)?)?;
         if let Observations::Images(images) = episode.observations {
             episode.observations = Observations::Images(shrunk(images, MOST_SIDE));
@@ -119,6 +101,48 @@ impl Logs {
             _ => Some(Start::House),
         };
         Ok(episode)
+    }
+}
+
+impl Robots for Logs {
+    fn len(&self) -> usize {
+        self.file.len()
+    }
+
+    /// Steps of the first episode.
+    fn steps(&self) -> crate::Result<usize> {
+        Ok(self.lived(0)?.len())
+    }
+
+    /// Of an observation, as methods see it; a vector has one line.
+    fn image(&self) -> [usize; 3] {
+        self.shape
+    }
+
+    fn get(&self, index: usize) -> crate::Result<Trajectory> {
+        Ok(self.lived(index)?)
+    }
+
+    fn unit(&self) -> &str {
+        &self.settings.unit
+    }
+
+    fn thresholds(&self) -> Thresholds {
+        Thresholds { lost: self.settings.lost, localised: self.settings.lost }
+    }
+
+    /// Episodes may have any length.
+    fn differs(
+        &self,
+        _: Option<usize>,
+        [height, width]: [usize; 2],
+        whose: &str,
+    ) -> crate::Result<Option<(&str, String)>> {
+        let [own_height, own_width, _] = self.shape;
+        let problem = format!(
+            "has observations of {own_height} x {own_width} numbers, but {whose} of {height} x {width}; they must agree"
+        );
+        Ok(([own_height, own_width] != [height, width]).then_some(("observations", problem)))
     }
 }
 

@@ -79,6 +79,11 @@ impl RunFolder {
         config_of(&self.path)
     }
 
+    /// The settings of the run in a folder that another process may be working on.
+    pub fn config_of(path: impl AsRef<Path>) -> Result<RunConfig> {
+        config_of(path.as_ref())
+    }
+
     pub(super) fn write_config(&self, config: &RunConfig) -> Result<()> {
         self.write(CONFIG, self.settings(config)?.as_bytes())
     }

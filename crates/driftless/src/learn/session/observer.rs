@@ -15,6 +15,12 @@ pub trait Observer {
     fn wants_to_stop(&mut self) -> bool {
         false
     }
+
+    /// Asked after every epoch, right before it is written: whether the folder is still this session's. If not, it
+    /// stops, and writes nothing more.
+    fn may_write(&mut self) -> bool {
+        true
+    }
 }
 
 /// Nobody watches, and no time is known.

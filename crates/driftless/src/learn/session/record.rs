@@ -36,6 +36,11 @@ impl Validation {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
 /// One epoch: a line of `log.jsonl`. Numbers that are not finite are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -56,6 +61,9 @@ pub struct EpochRecord {
     pub gradient_norm: Option<f64>,
     /// Mean effective sample size in training, if there are particles.
     pub effective_sample_size: Option<f64>,
+    /// Episodes with labels of which no path could be drawn.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub without_path: u64,
     /// Errors in validation, if there is any.
     pub validation: Option<Validation>,
     /// Whether these weights are the best so far.
@@ -77,6 +85,7 @@ impl EpochRecord {
             losses: losses.map(|(name, part)| (name.clone(), finite(*part))).collect(),
             gradient_norm: finite(report.gradient_norm),
             effective_sample_size: report.effective_sample_size.and_then(finite),
+            without_path: report.without_path,
             ..Self::default()
         }
     }

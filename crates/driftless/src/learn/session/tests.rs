@@ -174,6 +174,35 @@ fn interrupted_is_as_good_as_not() {
     assert_eq!(result(&whole.0), result(&parts.0));
 }
 
+/// Somebody else has the folder since epoch 3.
+struct Robbed;
+
+impl Observer for Robbed {
+    fn seconds(&mut self) -> f64 {
+        1.0
+    }
+
+    fn epoch(&mut self, record: &EpochRecord) {
+        assert_eq!(record.epoch, 3, "no epoch is trained after the one that may not be written");
+    }
+
+    fn may_write(&mut self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn what_may_not_be_written_is_not() {
+    let (whole, robbed) = (Folder::new("not-robbed"), Folder::new("robbed"));
+    whole.begin(5, 3).run(&mut watcher(99)).unwrap();
+    robbed.begin(5, 3).run(&mut watcher(2)).unwrap();
+    let before = result(&robbed.0);
+    assert_eq!(robbed.resume().unwrap().run(&mut Robbed).unwrap(), Outcome::Stopped { epoch: 2 });
+    assert!(result(&robbed.0) == before, "not a byte");
+    robbed.resume().unwrap().run(&mut watcher(99)).unwrap();
+    assert!(result(&whole.0) == result(&robbed.0));
+}
+
 /// The loss is the place, and the truth is 0: the best epoch is the one whose loss is nearest to 0.
 #[test]
 fn the_best_weights_are_kept() {
@@ -275,4 +304,32 @@ fn folders_are_guarded() {
     assert!(error.to_string().contains("not of these training data"), "{error}");
     fs::write(folder.0.join("log.jsonl"), "").unwrap();
     assert!(folder.resume().is_err_and(|error| error.to_string().contains("epochs 1 to 1")));
+}
+
+/// A walk of its own comes nearest at some epoch; five after it training ends, and a run that goes on ends at once.
+#[test]
+fn patience_ends_training() {
+    let folder = Folder::new("patience");
+    let mut patient = config(500);
+    patient.experiment.patience = 5;
+    let mut session = Session::begin(&folder.0, patient, material(3), &toy).unwrap();
+    assert_eq!(session.run(&mut watcher(999)).unwrap(), Outcome::Finished);
+    let (best, ended) = (session.best().unwrap().epoch, session.epochs());
+    assert_eq!(ended, best + 5);
+    assert!(session.records().iter().all(|record| record.validation.is_some()));
+    drop(session);
+    let mut again = folder.resume().unwrap();
+    assert_eq!((again.run(&mut watcher(999)).unwrap(), again.epochs()), (Outcome::Finished, ended));
+}
+
+#[test]
+fn not_every_epoch_is_validated() {
+    let folder = Folder::new("every");
+    let mut seldom = config(10);
+    seldom.experiment.validation_every = 4;
+    let mut session = Session::begin(&folder.0, seldom, material(3), &toy).unwrap();
+    session.run(&mut watcher(99)).unwrap();
+    let validated = session.records().iter().filter(|record| record.validation.is_some());
+    assert_eq!(validated.map(|record| record.epoch).collect::<Vec<_>>(), [1, 4, 8, 10]);
+    assert!(session.records().iter().all(|record| record.validation.is_some() || !record.best));
 }

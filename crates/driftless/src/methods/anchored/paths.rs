@@ -30,6 +30,12 @@ pub struct Sizes {
     pub paths: usize,
 }
 
+/// How many trajectories that have labels have no path, where paths were drawn at all: bridges between their labels could
+/// not be computed.
+pub fn without_path(paths: &[Vec<Vec<[f32; 3]>>], have_labels: impl Iterator<Item = bool>) -> u64 {
+    paths.iter().zip(have_labels).filter(|(path, has_label)| path.is_empty() && *has_label).count() as u64
+}
+
 /// Deviations have no angles: what is beyond half a turn is far, not near.
 const DEVIATIONS: Space = Space::linear(3);
 
@@ -169,6 +175,14 @@ mod tests {
     use super::*;
     use crate::smooth::chain::{Chain, Label, Odometry};
     use driftless_world::pose::Frame;
+
+    /// Of three, the first has a path, and the third no label; where none was drawn there is nothing to count.
+    #[test]
+    fn labelled_trajectories_without_a_path() {
+        let paths = [vec![vec![[0.0; 3]]], Vec::new(), Vec::new()];
+        assert_eq!(without_path(&paths, [true, true, false].into_iter()), 1);
+        assert_eq!(without_path(&[], [true; 3].into_iter()), 0);
+    }
 
     /// Known at both ends of six steps; straight on, so that x, y and heading are a linear chain in x.
     fn bridge() -> Bridge {

@@ -124,7 +124,7 @@ impl AnchoredEm {
         for _ in 0..UPDATES {
             let networks = (&self.encoder, &self.matcher);
             let (value, gradients) = contrast::loss(networks, &examples, &mut workspace, &mut random);
-            let step = self.optimiser.step_on(&mut self.values, value, gradients);
+            let step = self.optimiser.step_on(&mut self.values, value, &gradients);
             self.encoder.load(&self.values);
             tally.add(&Figures { losses: vec![("contrast", value)], effective_sample_size: None }, &step);
         }
@@ -141,6 +141,11 @@ pub(super) fn held_out(trajectories: usize) -> usize {
 pub(super) fn load(lessons: &TrainingSet, draw: u64) -> Result<Vec<Lesson>> {
     let one = |number: usize| Ok(lessons.lessons(&[number], draw)?.remove(0));
     (0..lessons.len()).into_par_iter().map(one).collect()
+}
+
+/// Whether a pose is known.
+pub(super) fn has_label(lesson: &Lesson) -> bool {
+    lesson.labels().iter().any(|label| label.is_some())
 }
 
 /// The known pose of each step, or nothing.

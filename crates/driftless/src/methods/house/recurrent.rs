@@ -74,7 +74,7 @@ impl HouseLstm {
         let mut all = self.network.gradients(&gradients, settings.l2);
         all.extend(head.into_iter().map(with_prefix));
         let mut values = self.parameters();
-        let report = self.optimiser.step_on(&mut values, loss, all);
+        let report = self.optimiser.step_on(&mut values, loss, &all);
         if report.skipped.is_none() {
             self.take(&values).expect("they are its own");
         }

@@ -116,7 +116,7 @@ impl PfnetFilter {
         let gradients = self.network.gradients(&gradient, settings.l2);
         self.pool.give_back(gradient);
         let optimiser = &mut self.optimiser;
-        let report = self.network.change(|values| optimiser.step_on(values, loss, gradients));
+        let report = self.network.change(|values| optimiser.step_on(values, loss, &gradients));
         let count = count as f64;
         let losses = vec![
             ("loss", loss),

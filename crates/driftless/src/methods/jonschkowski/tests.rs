@@ -1,6 +1,8 @@
-//! The bandwidths of the stages, by a single particle that stands exactly at the truth.
+//! The bandwidths of the stages, by a single particle that stands exactly at the truth; and steps one by one.
 
 use super::*;
+use crate::draws::{DrawSizes, Drawing};
+use crate::online::seen_at;
 use crate::testing::assert_close;
 use driftless_world::labels::LabelBudget;
 use driftless_world::trajectory::{Images, Labels, Observations, Pixels, Rows};
@@ -22,7 +24,7 @@ fn loss(stage: Stage, lessons: &TrainingSet, change: impl Fn(&mut Named)) -> f64
     let mut parameters = method.parameters();
     parameters.iter_mut().for_each(change);
     method.restore(&parameters, None).unwrap();
-    let examples = Examples::new(fixed_lessons(lessons).unwrap()).unwrap();
+    let examples = Examples::new(fixed_lessons(lessons).unwrap().to_vec()).unwrap();
     method.loss(stage, &examples, 1).unwrap().1.losses[0].1
 }
 
@@ -52,4 +54,41 @@ fn proposer_and_filter_by_a_fifth_of_a_step() {
     for stage in [Stage::Proposer, Stage::EndToEnd] {
         assert_close(&[loss(stage, &lessons, certain)], &[least(0.2)], 1e-5);
     }
+}
+
+/// A robot followed step by step is where the rollout over its whole episode has it, particle by particle, though every
+/// step proposes fewer particles than the one before and has only the present image.
+#[test]
+fn step_by_step_is_the_rollout() {
+    const STEPS: usize = 12;
+    const PARTICLES: usize = 30;
+    let poses: Vec<[f32; 3]> = (0..STEPS).map(|t| [t as f32, 0.3 * t as f32, 0.1 * t as f32]).collect();
+    let lessons = lessons(&poses, &[[1.0, -0.3, 0.1]; STEPS]);
+    let experiment = Experiment { label_fraction: 1.0, ..Experiment::default() };
+    let normalisation = Normalisation::measure(&lessons).unwrap();
+    let method = Jonschkowski::new(&experiment, &normalisation).unwrap();
+    let (course, model) = (&method.course, method.deployed());
+    let sizes = DrawSizes { batch: 1, steps: 1, particles: PARTICLES, state: 3, noise: 3, uniforms: 1 };
+    let mut drawing = Drawing::new(sizes, 7);
+    let mut draws = drawing.first();
+    draws.steps.extend((1..STEPS).map(|_| drawing.step()));
+    let lesson = fixed_lessons(&lessons).unwrap()[0].clone();
+    let batch =
+        Observed::batch(std::slice::from_ref(&lesson), &normalisation, &Device::flex(), DType::F32).unwrap();
+    let rollout = course.filter.run(model, &course.prior, &batch.observations, &batch.actions, &draws);
+    let mut follower = course.follower(model.clone(), PARTICLES, None, 7);
+    for (t, (belief, info)) in rollout.beliefs.iter().zip(&rollout.infos).enumerate() {
+        follower.go(&seen_at(&lesson, t));
+        let found = follower.believed();
+        let states = crate::testing::numbers(&belief.states);
+        for (i, state) in states.chunks_exact(3).enumerate() {
+            let own = [0, 1, 2].map(|k| f64::from(found.belief.particles.column(k)[i]));
+            // Networks in 32 bits, whose products are summed in another order for one image than for twelve.
+            assert_close(&own, state, 1e-4);
+        }
+        assert_close(&[found.log_evidence], &crate::testing::numbers(&info.log_evidence), 1e-4);
+    }
+    // 0.7¹¹ · 30 is 0.6 of a particle: all steps behind the first propose some, and fewer and fewer.
+    let proposed: Vec<usize> = rollout.infos.iter().map(|info| info.proposed).collect();
+    assert_eq!(proposed[1..], [21, 15, 10, 7, 5, 4, 2, 2, 1, 1, 1], "the schedule is at work");
 }

@@ -11,12 +11,14 @@ use driftless_kernels::Cpu;
 use driftless_kernels::range_scan::{ScanMemory, ScanNet, ScanPlan, ScanTensor};
 use driftless_world::random::Random;
 use driftless_world::trajectory::Images;
+use std::ops::Range;
 
 /// Images that are seen at once.
 const TOGETHER: usize = 8;
 
 /// The network with its weights as everybody else knows them.
-pub(super) struct Network {
+#[derive(Clone)]
+pub(in crate::methods) struct Network {
     values: Vec<Named>,
     net: ScanNet,
 }
@@ -24,7 +26,7 @@ pub(super) struct Network {
 impl Network {
     /// First weights: normal with variance 2 / inputs (He et al. 2015), and zeros in the last layer, so that the first
     /// scan says nothing.
-    pub(super) fn new(plan: ScanPlan, random: &mut Random) -> Self {
+    pub(in crate::methods) fn new(plan: ScanPlan, random: &mut Random) -> Self {
         let values = plan.tensors().into_iter().map(|tensor| drawn(tensor, random)).collect();
         let mut network = Self { values, net: ScanNet::new(plan) };
         network.arrange();
@@ -32,24 +34,24 @@ impl Network {
     }
 
     /// As the kernels have it.
-    pub(super) fn net(&self) -> &ScanNet {
+    pub(in crate::methods) fn net(&self) -> &ScanNet {
         &self.net
     }
 
     /// All weights by name.
-    pub(super) fn values(&self) -> &[Named] {
+    pub(in crate::methods) fn values(&self) -> &[Named] {
         &self.values
     }
 
     /// Takes others, which must have the same names and shapes.
-    pub(super) fn set(&mut self, given: &[Named]) -> Result<()> {
+    pub(in crate::methods) fn set(&mut self, given: &[Named]) -> Result<()> {
         replace(&mut self.values, given)?;
         self.arrange();
         Ok(())
     }
 
     /// One update, with weights of products pulled towards 0 by a share of the rate (AdamW).
-    pub(super) fn update(
+    pub(in crate::methods) fn update(
         &mut self,
         optimiser: &mut Optimiser,
         loss: f64,
@@ -60,7 +62,7 @@ impl Network {
             values: values.into_iter().map(f64::from).collect(),
             ..own.clone()
         };
-        let gradients = self.values.iter().zip(gradient).map(named).collect();
+        let gradients: Vec<Named> = self.values.iter().zip(gradient).map(named).collect();
         let kept = 1.0 - optimiser.learning_rate() * decay;
         let before: Vec<Vec<f64>> = self.values.iter().map(|own| own.values.clone()).collect();
         for own in self
@@ -70,7 +72,7 @@ impl Network {
         {
             own.values.iter_mut().for_each(|x| *x *= kept);
         }
-        let report = optimiser.step_on(&mut self.values, loss, gradients);
+        let report = optimiser.step_on(&mut self.values, loss, &gradients);
         if report.skipped.is_some() {
             self.values.iter_mut().zip(before).for_each(|(own, before)| own.values = before);
         }
@@ -78,30 +80,58 @@ impl Network {
         report
     }
 
+    /// Fails unless images are as those that were learned from.
+    fn check(&self, images: &Images) -> Result<()> {
+        let plan = self.net.plan();
+        if [images.height, images.width] == plan.image && images.channels == plan.channels {
+            return Ok(());
+        }
+        let (own, given) =
+            ([plan.image[1], plan.image[0], plan.channels], [images.width, images.height, images.channels]);
+        let problem =
+            format!("images of {given:?} (width, height, channels); the filter was trained with {own:?}");
+        Err(Error::File(driftless_world::Error::new(problem)))
+    }
+
     /// The scans of all images of an episode.
     pub(super) fn scans(&self, images: &Images) -> Result<Scans> {
-        let (plan, lens) = (self.net.plan(), Lens::of(images)?);
-        if [images.height, images.width] != plan.image || images.channels != plan.channels {
-            let (own, given) = (
-                [plan.image[1], plan.image[0], plan.channels],
-                [images.width, images.height, images.channels],
-            );
-            let problem =
-                format!("images of {given:?} (width, height, channels); the filter was trained with {own:?}");
-            return Err(Error::File(driftless_world::Error::new(problem)));
-        }
-        let (mut memory, mut seen, mut log) = (ScanMemory::default(), Vec::new(), Vec::new());
+        self.check(images)?;
+        let (mut memory, mut log) = (ScanMemory::default(), Vec::new());
         for first in (0..images.len()).step_by(TOGETHER) {
             let steps = first..(first + TOGETHER).min(images.len());
-            seen.clear();
-            steps.clone().for_each(|t| lens.plain(images, t, &mut seen));
-            let usable: Vec<bool> =
-                seen.chunks_exact(plan.pixels()).map(|image| image.iter().all(|x| x.is_finite())).collect();
-            self.net.forward(Cpu::best(), &seen, None, &mut memory);
-            let scores = memory.scores().chunks_exact(plan.columns() * plan.width());
-            log.extend(scores.zip(usable).map(|(scores, usable)| usable.then(|| scan(scores, plan))));
+            self.scan_some(images, steps, &mut memory, &mut log)?;
         }
         Ok(Scans { log })
+    }
+
+    /// Adds the scans of a few images; none of one with numbers that are not finite.
+    pub(in crate::methods) fn scan_some(
+        &self,
+        images: &Images,
+        steps: Range<usize>,
+        memory: &mut ScanMemory,
+        log: &mut Vec<Option<Vec<f32>>>,
+    ) -> Result<()> {
+        self.check(images)?;
+        let (lens, mut seen) = (Lens::of(images)?, Vec::new());
+        steps.for_each(|t| lens.plain(images, t, &mut seen));
+        self.scan_seen(&seen, memory, log);
+        Ok(())
+    }
+
+    /// The same of images as a lens shows them.
+    pub(in crate::methods) fn scan_seen(
+        &self,
+        seen: &[f32],
+        memory: &mut ScanMemory,
+        log: &mut Vec<Option<Vec<f32>>>,
+    ) {
+        let plan = self.net.plan();
+        let usable: Vec<bool> =
+            seen.chunks_exact(plan.pixels()).map(|image| image.iter().all(|x| x.is_finite())).collect();
+        self.net.forward(Cpu::best(), seen, None, memory);
+        let scores = memory.scores().chunks_exact(plan.columns() * plan.width());
+        log.extend(scores.zip(usable).map(|(scores, usable)| usable.then(|| scan(scores, plan))));
     }
 
     fn arrange(&mut self) {

@@ -1,6 +1,5 @@
 //! The range scan as a sensor: columns say how far walls are, rays say how far they would be.
 
-use super::bins::{BINS, interpolated};
 use super::camera::Camera;
 use crate::methods::anchored::paths::Evidence;
 use driftless_core::map::Walls;
@@ -27,13 +26,8 @@ pub(super) struct RangeSensor<'a> {
 }
 
 impl RangeSensor<'_> {
-    /// Σ over columns of log p(distance on the map).
     fn log_likelihood(&self, log: &[f32], pose: [f32; 3]) -> f32 {
-        let mut sum = 0.0;
-        self.camera.look(self.walls, pose, self.every, |column, place| {
-            sum += interpolated(&log[column * BINS..(column + 1) * BINS], place);
-        });
-        sum * self.every as f32
+        self.camera.log_likelihood(self.walls, log, pose, self.every)
     }
 }
 
@@ -67,7 +61,7 @@ impl Evidence for Tempered<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bins::{add_target, log_probabilities};
+    use super::super::bins::{BINS, add_target, log_probabilities};
     use super::*;
     use driftless_core::{Particles, Space};
 

@@ -1,10 +1,10 @@
 //! What the range network is trained in an epoch: which images, at which poses.
 
-use super::bins::{BINS, add_target};
 use super::sensor::{RangeSensor, Scans, Tempered};
-use super::views::{Lens, View};
+use super::updates::{DECAY, Shown, Trainer};
+use super::views::Lens;
 use super::walks::Walk;
-use super::{ROUND, RangeScan, noise_of, warm_up};
+use super::{ONE_PLACE, ROUND, RangeScan, noise_of, warm_up};
 use crate::error::{Error, Result};
 use crate::learn::EpochReport;
 use crate::methods::anchored::Supervision;
@@ -12,50 +12,23 @@ use crate::methods::anchored::paths::{Drawn, Evidence, Sizes, draw_paths};
 use crate::methods::updates::{Figures, Tally};
 use crate::smooth::chain::Bridge;
 use driftless_core::Stream;
-use driftless_core::exponential::log_sum_exp;
-use driftless_kernels::Cpu;
-use driftless_kernels::range_scan::{ScanGradient, ScanMemory};
 use driftless_world::random::Random;
-use driftless_world::trajectory::Start;
 use rayon::prelude::*;
-use std::sync::Mutex;
 
-/// Images of an update that a thread takes.
-const PART: usize = 4;
 const PATHS: Sizes = Sizes { particles: 200, paths: 8 };
-/// Share of features that an update does not see.
-const DROPOUT: f64 = 0.1;
-/// What weights are pulled towards 0 by, times the rate.
-const DECAY: f64 = 0.05;
-/// Gradients longer than this are shortened.
-const LONGEST_GRADIENT: f32 = 5.0;
-
-/// What a part of an update works in.
-#[derive(Default)]
-pub(super) struct Workspace {
-    memory: ScanMemory,
-    gradient: ScanGradient,
-}
-
-/// Workspaces that threads take and give back: fresh pages would cost a tenth of an update.
-#[derive(Default)]
-pub(super) struct Workspaces(Mutex<Vec<Workspace>>);
-
-impl Workspaces {
-    fn take(&self) -> Workspace {
-        self.0.lock().expect("no thread panicked").pop().unwrap_or_default()
-    }
-
-    fn give_back(&self, workspace: Workspace) {
-        self.0.lock().expect("no thread panicked").push(workspace);
-    }
-}
 
 /// An image, and the poses it may have been taken at.
 pub(super) struct Example {
     walk: usize,
     step: usize,
     poses: Vec<[f32; 3]>,
+}
+
+impl Example {
+    fn shown<'a>(&'a self, walks: &'a [Walk]) -> Shown<'a> {
+        let Walk { images, house, .. } = &walks[self.walk];
+        Shown { images, step: self.step, poses: &self.poses, walls: &house.walls }
+    }
 }
 
 impl RangeScan {
@@ -92,21 +65,11 @@ impl RangeScan {
     fn draw(&mut self, epoch: u64, walks: &[Walk]) -> Result<()> {
         let bridges = self.bridges.as_ref().expect("they were made before");
         let draw = |(number, (walk, bridge)): (usize, (&Walk, &Option<Bridge>))| -> Result<Option<Drawn>> {
-            let Some(bridge) = bridge else { return Ok(None) };
-            if !walk.has_label() && !matches!(walk.start, Start::About { .. }) {
-                return Ok(None);
-            }
             let scans = self.network.scans(&walk.images)?;
-            let relinearised;
-            let bridge = if walk.has_label() {
-                bridge
-            } else {
-                let Some(found) = self.bridge_from_start(walk, &scans, (epoch, number))? else {
-                    return Ok(None);
-                };
-                relinearised = found;
-                &relinearised
-            };
+            let by_labels = bridge.as_ref().filter(|_| walk.has_label());
+            let relinearised =
+                if walk.has_label() { None } else { self.bridge_from_start(walk, &scans, (epoch, number))? };
+            let Some(bridge) = by_labels.or(relinearised.as_ref()) else { return Ok(None) };
             let sensor =
                 RangeSensor { camera: &self.camera, walls: &walk.house.walls, scans: &scans, t: 0, every: 2 };
             let mut evidence = Tempered(sensor, self.tempering as f32);
@@ -149,93 +112,21 @@ impl RangeScan {
         let mut random = Random::stream(self.seed, epoch);
         let mut tally = Tally::default();
         for update in 0..self.updates {
-            let chosen: Vec<&Example> =
-                (0..self.batch).map(|_| &examples[random.below(examples.len())]).collect();
-            let (loss, gradient) = self.loss(walks, &lens, &chosen, (epoch << 20) | update);
+            let chosen: Vec<Shown> =
+                (0..self.batch).map(|_| examples[random.below(examples.len())].shown(walks)).collect();
+            let seed = self.seed ^ ((epoch << 20) | update).rotate_left(20);
+            let trainer = Trainer {
+                network: &self.network,
+                camera: &self.camera,
+                lens: &lens,
+                workspaces: &self.workspaces,
+            };
+            let (loss, gradient) = trainer.loss(&chosen, seed);
             let step = self.network.update(&mut self.optimiser, loss, gradient, DECAY);
             tally.add(&Figures { losses: vec![("cross-entropy", loss)], effective_sample_size: None }, &step);
         }
         Ok(tally.report())
     }
-
-    /// The mean cross-entropy of some images' scans, and its gradient.
-    fn loss(&self, walks: &[Walk], lens: &Lens, examples: &[&Example], number: u64) -> (f64, Vec<Vec<f32>>) {
-        let part = |(part, examples): (usize, &[&Example])| {
-            let mut random = Random::stream(self.seed ^ number.rotate_left(20), part as u64 + 1);
-            self.part(walks, lens, examples, &mut random)
-        };
-        let parts: Vec<(f64, Workspace)> = examples.par_chunks(PART).enumerate().map(part).collect();
-        let mut parts = parts.into_iter();
-        let (mut loss, mut sum) = parts.next().expect("an update has images");
-        for (value, part) in parts {
-            loss += value;
-            sum.gradient.add(&part.gradient);
-            self.workspaces.give_back(part);
-        }
-        let scale = 1.0 / (examples.len() * self.camera.columns()) as f32;
-        let mut tensors = sum.gradient.tensors(self.network.net());
-        self.workspaces.give_back(sum);
-        tensors.iter_mut().flatten().for_each(|x| *x *= scale);
-        let length = tensors.iter().flatten().map(|x| x * x).sum::<f32>().sqrt();
-        if length > LONGEST_GRADIENT {
-            tensors.iter_mut().flatten().for_each(|x| *x *= LONGEST_GRADIENT / length);
-        }
-        (loss * f64::from(scale), tensors)
-    }
-
-    /// The same sums over some images, by one thread.
-    fn part(
-        &self,
-        walks: &[Walk],
-        lens: &Lens,
-        examples: &[&Example],
-        random: &mut Random,
-    ) -> (f64, Workspace) {
-        let (net, cpu) = (self.network.net(), Cpu::best());
-        let plan = net.plan();
-        let (mut seen, mut targets) = (Vec::new(), vec![0.0; examples.len() * plan.columns() * BINS]);
-        for (example, targets) in examples.iter().zip(targets.chunks_exact_mut(plan.columns() * BINS)) {
-            let (walk, view) = (&walks[example.walk], lens.drawn(random));
-            view.show(&walk.images, example.step, &mut seen);
-            self.aim(walk, example, &view, targets);
-        }
-        let kept = (1.0 / (1.0 - DROPOUT)) as f32;
-        let mask = |_| if random.chance(DROPOUT) { 0.0 } else { kept };
-        let masks: Vec<f32> = (0..examples.len() * plan.mask()).map(mask).collect();
-        let Workspace { mut memory, mut gradient } = self.workspaces.take();
-        gradient.reset(net);
-        net.forward(cpu, &seen, Some(&masks), &mut memory);
-        let mut by_scores = memory.scores().to_vec();
-        let columns = by_scores.chunks_exact_mut(plan.width()).zip(targets.chunks_exact(BINS));
-        let loss = columns.map(|(scores, target)| f64::from(cross_entropy(scores, target))).sum();
-        net.backward(cpu, &by_scores, Some(&masks), &mut memory, &mut gradient);
-        (loss, Workspace { memory, gradient })
-    }
-
-    /// Where the walls are that an image shows, as far as its pose is known: histograms by column.
-    fn aim(&self, walk: &Walk, example: &Example, view: &View, targets: &mut [f32]) {
-        let (columns, share) = (self.camera.columns(), 1.0 / example.poses.len() as f32);
-        for pose in &example.poses {
-            self.camera.look(&walk.house.walls, *pose, 1, |column, place| {
-                let column = view.column(column, columns);
-                add_target(place, share, &mut targets[column * BINS..(column + 1) * BINS]);
-            });
-        }
-    }
-}
-
-/// -Σ target log softmax(scores); scores become its derivatives, those of the padding 0.
-fn cross_entropy(scores: &mut [f32], target: &[f32]) -> f32 {
-    let (scores, padding) = scores.split_at_mut(BINS);
-    padding.fill(0.0);
-    let log_total = log_sum_exp(Cpu::best(), scores, 1.0) as f32;
-    let mut loss = 0.0;
-    for (score, target) in scores.iter_mut().zip(target) {
-        let log = *score - log_total;
-        loss -= target * log;
-        *score = log.exp() - target;
-    }
-    loss
 }
 
 /// How many of the episodes, the last ones, are kept from the network, to calibrate the tempering on.
@@ -254,6 +145,10 @@ impl RangeScan {
     ) -> Result<Option<Bridge>> {
         let draws = Stream::new(self.seed ^ epoch.rotate_left(40), number as u64);
         let found = self.first_pose(walk, scans, draws)?;
+        // A robot that was told its room, or nothing, may not have been found.
+        if f64::from(found.spread[0].hypot(found.spread[1])) > ONE_PLACE {
+            return Ok(None);
+        }
         let known = walk.known.clone().with_prior(found.mean, found.spread);
         Ok(known.smooth(self.noise).and_then(|found| found.bridge().ok()))
     }

@@ -13,13 +13,13 @@ const DEPTH_GAIN: f64 = 0.02;
 
 /// How numbers of a pixel are scaled: x becomes factor x + shift, channel by channel.
 #[derive(Clone, Debug)]
-pub(super) struct Lens {
+pub(in crate::methods) struct Lens {
     scale: Vec<[f32; 2]>,
     colours: usize,
 }
 
 /// How an image is changed.
-pub(super) struct View {
+pub(in crate::methods) struct View {
     mirrored: bool,
     /// Which channel each becomes, and its factor and shift.
     order: Vec<usize>,
@@ -28,7 +28,7 @@ pub(super) struct View {
 
 impl Lens {
     /// For images of colours, of depth, or of both.
-    pub(super) fn of(images: &Images) -> Result<Self> {
+    pub(in crate::methods) fn of(images: &Images) -> Result<Self> {
         let colours = match images.channels {
             1 => 0,
             3 | 4 => 3,
@@ -44,14 +44,19 @@ impl Lens {
         Ok(Self { scale: (0..images.channels).map(scale).collect(), colours })
     }
 
+    /// For images of a robot's camera: grey or in colours.
+    pub(in crate::methods) fn of_camera(channels: usize) -> Self {
+        Self { scale: vec![[2.0 / 255.0, -1.0]; channels], colours: channels }
+    }
+
     /// An image as it is.
-    pub(super) fn plain(&self, images: &Images, step: usize, seen: &mut Vec<f32>) {
+    pub(in crate::methods) fn plain(&self, images: &Images, step: usize, seen: &mut Vec<f32>) {
         let order = (0..self.scale.len()).collect();
         View { mirrored: false, order, scale: self.scale.clone() }.show(images, step, seen);
     }
 
     /// A view drawn at random.
-    pub(super) fn drawn(&self, random: &mut Random) -> View {
+    pub(in crate::methods) fn drawn(&self, random: &mut Random) -> View {
         let mut order: Vec<usize> = (0..self.scale.len()).collect();
         random.shuffle(&mut order[..self.colours]);
         let mut spread = |most: f64| most * (2.0 * random.unit() - 1.0);
@@ -74,7 +79,7 @@ impl Lens {
 
 impl View {
     /// Adds what is seen of an image.
-    pub(super) fn show(&self, images: &Images, step: usize, seen: &mut Vec<f32>) {
+    pub(in crate::methods) fn show(&self, images: &Images, step: usize, seen: &mut Vec<f32>) {
         let (width, channels) = (images.width, images.channels);
         for row in 0..images.height {
             for column in 0..width {
@@ -93,7 +98,7 @@ impl View {
     }
 
     /// The column of the scene that a column of the view shows, of so many.
-    pub(super) fn column(&self, column: usize, columns: usize) -> usize {
+    pub(in crate::methods) fn column(&self, column: usize, columns: usize) -> usize {
         if self.mirrored { columns - 1 - column } else { column }
     }
 }

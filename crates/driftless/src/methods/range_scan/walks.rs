@@ -33,6 +33,12 @@ pub(super) struct House {
     pub(super) walls: Walls,
 }
 
+impl House {
+    pub(super) fn new(maps: &Arc<HouseMaps>) -> Self {
+        Self { maps: Arc::clone(maps), walls: walls_of(maps) }
+    }
+}
+
 /// Houses seen before: robots walk through each several times, and its plan is the largest part of a recording.
 #[derive(Default)]
 pub(super) struct Houses(HashMap<u64, Vec<Arc<House>>>);
@@ -45,7 +51,7 @@ impl Houses {
         if let Some(house) = alike.iter().find(|house| house.maps == *maps) {
             return Arc::clone(house);
         }
-        let house = Arc::new(House { maps: Arc::clone(maps), walls: walls_of(maps) });
+        let house = Arc::new(House::new(maps));
         alike.push(Arc::clone(&house));
         house
     }

@@ -4,6 +4,7 @@ use super::RobotEm;
 use super::sensor::{Example, Model};
 use super::walks::Walk;
 use crate::learn::EpochReport;
+use crate::methods::anchored::paths::without_path;
 
 /// Every so many episodes with labels networks are kept from one, to calibrate on.
 const KEPT_FROM: usize = 6;
@@ -63,7 +64,13 @@ impl RobotEm {
     }
 
     /// What an epoch came to: of several networks, the means.
-    pub(super) fn report(&self, reports: &[EpochReport], surprise: Option<f64>, drawn: bool) -> EpochReport {
+    pub(super) fn report(
+        &self,
+        reports: &[EpochReport],
+        surprise: Option<f64>,
+        walks: &[Walk],
+    ) -> EpochReport {
+        let drawn = self.paths.iter().any(|path| !path.is_empty());
         let mean = |of: &dyn Fn(&EpochReport) -> f64| {
             reports.iter().map(of).sum::<f64>() / reports.len().max(1) as f64
         };
@@ -76,6 +83,7 @@ impl RobotEm {
             skipped: reports.iter().map(|report| report.skipped).sum(),
             gradient_norm: mean(&|report| report.gradient_norm),
             effective_sample_size: drawn.then_some(self.effective_sample_size),
+            without_path: without_path(&self.paths, walks.iter().map(Walk::has_label)),
         }
     }
 

@@ -105,7 +105,7 @@ impl<I: Input> Network<I> {
         }
         let phase = Phase::Training { seed: random.bits() };
         let (loss, gradients) = self.encoder.contrast(&self.matcher, &numbers, &poses, phase, workspace);
-        let step = self.optimiser.step_on(&mut self.values, loss, gradients);
+        let step = self.optimiser.step_on(&mut self.values, loss, &gradients);
         self.encoder.load(&self.values);
         tally.add(&Figures { losses: vec![("contrast", loss)], effective_sample_size: None }, &step);
     }

@@ -7,9 +7,9 @@ use super::sensor::Model;
 use super::tracks::{Follower, Following};
 use super::walks::Measured;
 use crate::error::Result;
-use crate::online::{Estimate, Observation, OnlineFilter, Place, Start as OnlineStart};
+use crate::online::{Estimate, Observation, OnlineFilter, Start as OnlineStart};
 use driftless_core::{Belief, Reading, Stream};
-use driftless_world::trajectory::{Rows, Start};
+use driftless_world::trajectory::Rows;
 use std::sync::Arc;
 
 type Models = Arc<[Box<dyn Model>]>;
@@ -50,14 +50,7 @@ impl RobotEm {
         start: &OnlineStart,
     ) -> Result<Box<dyn OnlineFilter>> {
         let Shared { models, anywhere } = self.shared()?;
-        let first = match start.place {
-            Place::Anywhere => Start::House,
-            Place::About { pose, spread } => {
-                let [pose, spread] = [pose, spread].map(|numbers| numbers.map(|x| x as f32));
-                Start::About { pose, spread }
-            }
-        };
-        let following = Following { tuning: self.tuning, particles, start: first };
+        let following = Following { tuning: self.tuning, particles, start: start.place.told() };
         let draws = Stream::new(start.seed, start.episode);
         let follower = self.follower(Bound::new(models, anywhere), &following, draws);
         Ok(Box::new(RobotFilter {

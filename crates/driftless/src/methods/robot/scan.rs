@@ -11,7 +11,7 @@ use burn::tensor::DType;
 use driftless_core::angles::cos_sin;
 use driftless_core::map::squared_distances;
 use driftless_core::pose::compose;
-use driftless_core::{Particles, Reading};
+use driftless_core::{Belief, Particles, Reading, Space};
 use driftless_world::evaluation::Surroundings;
 use driftless_world::occupancy::{Cell, OccupancyGrid};
 use driftless_world::random::Random;
@@ -21,15 +21,14 @@ use std::sync::Arc;
 const MOST_CELLS: f64 = 16e6;
 /// Ends of beams farther from all poses than this are not on the map, in cells.
 const FARTHEST: f64 = 800.0;
-/// A cell is occupied where this share of the beams that came to it ended there, and as many ends, over all poses, met it.
+/// A cell is occupied where this share of the beams that came to it ended there.
 const OCCUPIED: f32 = 0.2;
-const LEAST_ENDS: f32 = 0.35;
 /// Standard deviation of a beam's end, in cells, and the share of beams that meet what is on the map.
 const DEVIATION: f64 = 2.0;
 const ON_THE_MAP: f64 = 0.9;
 
-/// Ends of a scan's beams in the robot's frame, and the poses it may have been taken at.
-type Beams<'a> = (Vec<[f32; 2]>, &'a [[f32; 3]]);
+/// Ends of a scan's beams in the robot's frame, and the pose it was taken at.
+type Beams = (Vec<[f32; 2]>, [f32; 3]);
 
 /// A scanner, and the map of what its beams meet, which copies share.
 #[derive(Clone)]
@@ -73,8 +72,7 @@ impl Scan {
     fn lay_out(&self, examples: &[Beams]) -> OccupancyGrid {
         let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
         let far = (FARTHEST * self.settings.cell) as f32;
-        for (ends, poses) in examples {
-            let Some(pose) = poses.first() else { continue };
+        for (ends, pose) in examples {
             for end in ends.iter().filter(|end| end[0].hypot(end[1]) < far).chain(&[[0.0; 2]]) {
                 let at = placed(pose, *end).map(f64::from);
                 (0..2).for_each(|k| (low[k], high[k]) = (low[k].min(at[k]), high[k].max(at[k])));
@@ -115,8 +113,8 @@ impl Scan {
 /// Beams that ended in each cell of a grid, and those that passed.
 struct Tally<'a> {
     grid: &'a OccupancyGrid,
-    ends: Vec<f32>,
-    passed: Vec<f32>,
+    ends: Vec<u32>,
+    passed: Vec<u32>,
 }
 
 impl Tally<'_> {
@@ -128,11 +126,11 @@ impl Tally<'_> {
     }
 
     /// Counts the cells that a beam ends in and those that it passes.
-    fn count(&mut self, pose: &[f32; 3], end: [f32; 2], weight: f32) {
+    fn count(&mut self, pose: &[f32; 3], end: [f32; 2]) {
         let (from, to, side) = ([pose[0], pose[1]], placed(pose, end), self.grid.cell);
         let last = self.cell_of(to);
         if let Some(cell) = last {
-            self.ends[cell] += weight;
+            self.ends[cell] += 1;
         }
         let length = end[0].hypot(end[1]);
         let steps = (f64::from(length) / side).min(FARTHEST) as usize;
@@ -143,23 +141,34 @@ impl Tally<'_> {
             let at = [0, 1].map(|i| from[i] + share * (to[i] - from[i]));
             let cell = self.cell_of(at);
             if let Some(cell) = cell.filter(|_| cell != before && cell != last) {
-                self.passed[cell] += weight;
+                self.passed[cell] += 1;
             }
             before = cell;
         }
     }
 
     fn cells(&self) -> Vec<Cell> {
-        let kind = |(&ends, &passed): (&f32, &f32)| {
-            if ends >= LEAST_ENDS && ends >= OCCUPIED * (ends + passed) {
+        let kind = |(&ends, &passed): (&u32, &u32)| {
+            if ends > 0 && ends as f32 >= OCCUPIED * (ends + passed) as f32 {
                 Cell::Occupied
-            } else if passed > 0.0 {
+            } else if passed > 0 {
                 Cell::Free
             } else {
                 Cell::Unknown
             }
         };
         self.ends.iter().zip(&self.passed).map(kind).collect()
+    }
+}
+
+/// The mean of the poses a scan may have been taken at. A map of a scan at each of them would be blurred by what is not
+/// known of the path, and a blurred map leaves the next paths in doubt as well.
+fn mean_pose(poses: &[[f32; 3]]) -> Option<[f32; 3]> {
+    let drawn = || Belief::new(Particles::from_states(Space::SE2, poses.iter().copied()));
+    match poses {
+        [] => None,
+        [pose] => Some(*pose),
+        _ => drawn().mean().try_into().ok().map(|mean: [f64; 3]| mean.map(|x| x as f32)),
     }
 }
 
@@ -186,17 +195,14 @@ impl Model for Scan {
         if self.settings.is_given() {
             return None;
         }
-        let examples: Vec<Beams> =
-            examples.iter().map(|example| (self.ends(example.seen.numbers, 1), example.poses)).collect();
+        let beams = |example: &Example| Some((self.ends(example.seen.numbers, 1), mean_pose(example.poses)?));
+        let examples: Vec<Beams> = examples.iter().filter_map(beams).collect();
         let mut grid = self.lay_out(&examples);
         let count = grid.size[0] * grid.size[1];
-        let mut tally = Tally { grid: &grid, ends: vec![0.0; count], passed: vec![0.0; count] };
-        for (beams, poses) in &examples {
-            let weight = 1.0 / poses.len().max(1) as f32;
-            for pose in *poses {
-                for end in beams {
-                    tally.count(pose, *end, weight);
-                }
+        let mut tally = Tally { grid: &grid, ends: vec![0; count], passed: vec![0; count] };
+        for (ends, pose) in &examples {
+            for end in ends {
+                tally.count(pose, *end);
             }
         }
         grid.cells = tally.cells();

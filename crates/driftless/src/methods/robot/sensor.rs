@@ -2,6 +2,7 @@
 
 use super::beacons::Beacons;
 use super::network::{Beams, Network, Numbers, Pictures, World};
+use super::range_scan::RangeScan;
 use super::scan::Scan;
 use super::textbook_scan::TextbookScan;
 use super::walks::{Measured, Walk};
@@ -92,6 +93,7 @@ pub(super) fn model_of(settings: &SensorSettings, world: &World) -> Box<dyn Mode
         }
         (SensorKind::Vector, _) => Box::new(Network::new(Numbers::new(settings), settings, world)),
         (SensorKind::Image, _) => Box::new(Network::new(Pictures::new(world), settings, world)),
+        (SensorKind::RangeScan, _) => Box::new(RangeScan::new(settings, world)),
     }
 }
 
@@ -100,7 +102,7 @@ pub(super) fn textbook_model_of(settings: &SensorSettings) -> Option<Box<dyn Mod
     match settings.kind {
         SensorKind::Scan => Some(Box::new(TextbookScan::new(settings))),
         SensorKind::Ranges | SensorKind::Landmarks => Some(Box::new(Beacons::uncalibrated(settings))),
-        SensorKind::Vector | SensorKind::Image => None,
+        SensorKind::Vector | SensorKind::Image | SensorKind::RangeScan => None,
     }
 }
 

@@ -27,7 +27,7 @@ use material::{Material, first_particles};
 use online_filter::FusedOnlineFilter;
 use released::{Released, Weights};
 
-mod material;
+pub(super) mod material;
 mod online_filter;
 mod released;
 
@@ -153,26 +153,26 @@ where
         course: &Course<M>,
         particles: usize,
         start: &Start,
-    ) -> Box<dyn OnlineFilter> {
+    ) -> Option<Box<dyn OnlineFilter>> {
         let nets = (self.networks)(model).networks();
         let seed =
             if start.episode == 0 { start.seed } else { Random::stream(start.seed, start.episode).bits() };
         let first = match start.place {
-            Place::Anywhere => first_particles(course, particles, seed),
+            Place::Anywhere | Place::Room(_) => first_particles(course, particles, seed),
             Place::About { pose, spread } => {
                 let [pose, spread] = [pose, spread].map(|numbers| numbers.map(|x| x as f32));
                 let told = around(pose, spread, particles, &mut Stream::new(seed, FIRST_DRAWS));
                 (0..particles).map(|i| [0, 1, 2].map(|k| told.column(k)[i])).collect()
             }
         };
-        Box::new(FusedOnlineFilter::new(
+        Some(Box::new(FusedOnlineFilter::new(
             nets,
             &course.normalisation.pixels,
             &first,
             PATH.motion,
             course.normalisation.missing_motion(),
             seed,
-        ))
+        )))
     }
 }
 

@@ -1,14 +1,19 @@
 //! SDPF for a robot's own log: the paper's filter and losses, networks that fit the sensors, odometry in the log's frame.
 
+use super::learned::{Parts, by_kernels};
 use super::{BLOCK, Choices, Variant, init, transformer};
 use crate::error::Result;
 use crate::learn::{Experiment, Method, Normalisation};
 use crate::methods::filtering::FilterMethod;
 use crate::methods::own_log::{reading_plan, wander};
 use crate::methods::windows::Windows;
-use crate::model::{FeatureMatch, GaussianMotion, GivenOdometry, Motion, StateSpace, WhereSeen};
+use crate::model::{
+    ActionTransformer, FeatureMatch, GaussianMotion, GivenOdometry, Motion, StateSpace, Transition, Wander,
+    WhereSeen,
+};
 use crate::nets::{PoseEncoder, ReadingEncoder, ReadingPlan, StateFeatures};
 use crate::objective::WeightedSum;
+use crate::ops::Moved;
 use crate::parameters::Init;
 use crate::space::Space;
 use burn::tensor::Device;
@@ -19,10 +24,10 @@ use burn::tensor::Device;
 const PROCESS_NOISE: f64 = 0.1;
 
 type Match = WhereSeen<FeatureMatch<ReadingEncoder, PoseEncoder>>;
-type Rover<F> = StateSpace<GaussianMotion<F>, Match>;
+pub(super) type Rover<F> = StateSpace<GaussianMotion<F>, Match>;
 
 /// A model with first weights, and a displacement of its own.
-fn rover<F: Motion>(
+pub(super) fn rover<F: Motion>(
     plan: ReadingPlan,
     normalisation: &Normalisation,
     init: &mut Init,
@@ -36,6 +41,21 @@ fn rover<F: Motion>(
     let transition =
         GaussianMotion::new(motion(init), noise.to_vec(), Space::SE2).wandering(wander(normalisation));
     StateSpace { transition, measurement: WhereSeen { inner } }
+}
+
+/// What kernels want to know of a model.
+pub(super) fn parts(model: &Rover<ActionTransformer>) -> Parts<'_> {
+    let (transition, matched) = (&model.transition, &model.measurement.inner);
+    Parts {
+        networks: Moved {
+            motion: ("transition.motion", &transition.motion),
+            states: ("measurement.inner.state", &matched.state),
+            epsilon: matched.epsilon(),
+        },
+        frames: None,
+        noise: (transition.std(), transition.wander().map(Wander::std)),
+        silence: true,
+    }
 }
 
 /// The filter of an experiment, not trained yet. Only what needs no decoder is there for logs: the paper's SDPF, and SDPF
@@ -57,7 +77,9 @@ pub(in crate::methods) fn build(
         };
         let losses = WeightedSum(choices.losses(experiment, normalisation));
         let course = Choices::course(losses, normalisation, resampler);
-        return Ok(Box::new(FilterMethod::new(experiment, course, Box::new(make)).windowed(windows)));
+        let fused = by_kernels(choices, experiment, parts);
+        let method = FilterMethod::new(experiment, course, Box::new(make)).windowed(windows);
+        return Ok(Box::new(method.fused(fused)));
     }
     let make = move |device: &Device| {
         let motion = |_: &mut Init| GivenOdometry::new(frame);

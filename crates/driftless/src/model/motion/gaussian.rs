@@ -38,6 +38,11 @@ impl<F: Motion> GaussianMotion<F> {
     pub fn wandering(self, wander: Wander) -> Self {
         Self { wander: Some(wander), ..self }
     }
+
+    /// Standard deviations of the noise.
+    pub(crate) fn std(&self) -> &[f64] {
+        &self.std
+    }
 }
 
 impl<F: Motion> Transition for GaussianMotion<F> {

@@ -73,6 +73,23 @@ impl ActionTransformer {
     }
 }
 
+impl ActionTransformer {
+    /// From features and action to the displacement in step sizes.
+    pub(crate) fn net(&self) -> &Mlp {
+        &self.net
+    }
+
+    /// Features of states.
+    pub(crate) fn features(&self) -> &StateFeatures {
+        &self.features
+    }
+
+    /// What it is made of.
+    pub(crate) fn config(&self) -> &ActionTransformerConfig {
+        &self.config
+    }
+}
+
 impl Motion for ActionTransformer {
     fn displacement(&self, states: Tensor<3>, actions: Tensor<3>) -> Tensor<3> {
         let actions = per_particle(actions, &states) / row(&self.config.action_std, &states);

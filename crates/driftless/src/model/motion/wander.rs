@@ -23,6 +23,11 @@ impl Wander {
         Self { std, space }
     }
 
+    /// Standard deviations in each coordinate.
+    pub(crate) fn std(&self) -> &[f64] {
+        &self.std
+    }
+
     /// Moves particles; of the noise, the first S numbers are used.
     ///
     /// # Shapes

@@ -113,13 +113,13 @@ pub(super) fn first_particles<M: Model>(course: &Course<M>, particles: usize, se
 }
 
 /// [.., 3] as rows.
-fn triples(tensor: &Tensor<3>) -> Vec<[f32; 3]> {
+pub(in crate::methods::sdpf) fn triples(tensor: &Tensor<3>) -> Vec<[f32; 3]> {
     let flat = tensor.try_to_vec_as::<f32>().expect("draws are numbers");
     flat.chunks_exact(3).map(|x| [x[0], x[1], x[2]]).collect()
 }
 
 /// Rows [T][B, N] in the order of sequences.
-fn by_sequence(steps: &[Vec<[f32; 3]>], sequences: usize) -> Vec<[f32; 3]> {
+pub(in crate::methods::sdpf) fn by_sequence(steps: &[Vec<[f32; 3]>], sequences: usize) -> Vec<[f32; 3]> {
     let count = steps[0].len() / sequences;
     let own = |k: usize| steps.iter().flat_map(move |step| &step[k * count..][..count]);
     (0..sequences).flat_map(own).copied().collect()
@@ -131,7 +131,7 @@ fn offsets(steps: &[&[f64]], sequences: usize) -> Vec<f32> {
     (0..sequences).flat_map(own).collect()
 }
 
-fn known(lesson: &Lesson) -> Vec<Option<[f32; 3]>> {
+pub(in crate::methods::sdpf) fn known(lesson: &Lesson) -> Vec<Option<[f32; 3]>> {
     let finite = |state: &[f32]| state.iter().all(|x| x.is_finite()).then(|| [state[0], state[1], state[2]]);
     lesson.labels().iter().map(|state| state.and_then(finite)).collect()
 }

@@ -2,13 +2,14 @@
 
 use super::super::{given, init};
 use super::*;
-use crate::learn::{Detail, Normalisation, Tracking, TrainingSet};
+use crate::learn::{Normalisation, TrainingSet};
+use crate::methods::observed::Observed;
 use crate::methods::sdpf::Variant;
 use crate::nets::Activation;
 use crate::objective::{Reconstruction, WeightedSum};
 use crate::parameters::{Named, gradients};
-use burn::tensor::Device;
-use driftless_world::evaluation::Track;
+use crate::testing::{assert_close, numbers};
+use burn::tensor::{DType, Device};
 use driftless_world::labels::LabelBudget;
 use driftless_world::maze::{Layout, MazeWorld};
 use driftless_world::pose::wrap;
@@ -125,39 +126,36 @@ fn what_is_not_finite_is_left_to_tensors() {
     assert!(found.is_none());
 }
 
-/// Log evidence and effective sample sizes of all steps.
-fn figures(track: &Track) -> Vec<f64> {
-    [track.log_evidence.clone().unwrap(), track.effective_sample_size.clone().unwrap()].concat()
-}
-
-/// The same tracks, with densities and evidence, for a filter that draws the same particles.
+/// The same beliefs as a rollout on tensors that draws the same numbers, particle by particle.
 #[test]
-fn tracks_as_with_tensors() {
+fn believes_as_with_tensors() {
     let experiment = experiment(0.5, 20);
-    let (episodes, choices) = (episodes(3, 30), Choices::of(Variant::Supervised, &experiment));
-    let (_, normalisation) = lessons(episodes.clone(), 0.5);
+    let choices = Choices::of(Variant::Supervised, &experiment);
+    let (lessons, normalisation) = lessons(episodes(3, 30), 0.5);
     let model = given(choices, &normalisation, &mut init(7, &Device::flex()));
     let course = Choices::course(
         WeightedSum(choices.losses(&experiment, &normalisation)),
         &normalisation,
         choices.resampler(None).unwrap(),
     );
-    let how = Tracking { particles: 20, seed: 3, detail: Detail::Clouds };
-    let expected = course.track(&model, &episodes, how, None).unwrap();
-    let fused = alone(choices, &experiment);
-    let found = course.track(&model, &episodes, how, fused.as_deref()).unwrap();
-    let close = |a: f64, b: f64, within: f64| assert!((a - b).abs() < within, "{a}, not {b}");
-    for (found, expected) in found.iter().zip(&expected) {
-        for (found, expected) in found.estimate.iter().zip(&expected.estimate) {
-            close(found.x, expected.x, 0.1);
-            close(found.y, expected.y, 0.1);
-            close(wrap(found.heading - expected.heading), 0.0, 1e-3);
+    let batch = Observed::batch(&lessons, &normalisation, &Device::flex(), DType::F32).unwrap();
+    let rollout = course.run(&model, &lessons, &batch, &course.draws(&batch, 20, 3));
+    let fused = alone(choices, &experiment).unwrap();
+    let found = fused.beliefs(&model, &course, &lessons, 20, 3).unwrap().unwrap();
+    assert_eq!((found.len(), found[0].len()), (3, 30));
+    for (t, (belief, info)) in rollout.beliefs.iter().zip(&rollout.infos).enumerate() {
+        let [states, logs] = [numbers(&belief.states), numbers(&belief.weights.log())];
+        let evidence = numbers(&info.log_evidence);
+        for (k, sequence) in found.iter().enumerate() {
+            let Believed { belief, log_evidence } = &sequence[t];
+            assert_close(&[*log_evidence], &[evidence[k]], 1e-3);
+            let own: Vec<f64> = belief.weights.log().iter().map(|x| f64::from(*x)).collect();
+            assert_close(&own, &logs[20 * k..20 * (k + 1)], 1e-3);
+            for (i, state) in states[60 * k..60 * (k + 1)].chunks_exact(3).enumerate() {
+                let at = [0, 1, 2].map(|c| f64::from(belief.particles.column(c)[i]));
+                // Positions are some hundred units in 32 bits.
+                assert_close(&[at[0], at[1], wrap(at[2] - state[2])], &[state[0], state[1], 0.0], 0.02);
+            }
         }
-        let (found_says, expected_says) = (figures(found), figures(expected));
-        assert_eq!(found_says.len(), 60);
-        found_says.into_iter().zip(expected_says).for_each(|(found, expected)| close(found, expected, 1e-3));
-        let counts =
-            [found, expected].map(|track| track.clouds.as_ref().unwrap().iter().map(Vec::len).sum::<usize>());
-        assert_eq!(counts, [600, 600]);
     }
 }
