@@ -60,6 +60,41 @@ impl Sensor for Sensors<'_> {
     }
 }
 
+/// A sensor whose reading counts as part of one: what it says is multiplied, log-likelihoods and evidence alike.
+///
+/// Readings err alike where they are taken from almost the same place. A robot that stands still for ten steps has looked
+/// once, not ten times; taken for ten, one odd view makes a filter sure of a wrong place.
+pub struct Discounted<'a> {
+    /// What reads.
+    pub sensor: &'a mut dyn Sensor,
+    /// As how much of a reading it counts, above 0.
+    pub share: f32,
+}
+
+impl Sensor for Discounted<'_> {
+    fn log_likelihoods(&mut self, particles: &Particles, log: &mut [f32]) -> Reading {
+        let reading = self.sensor.log_likelihoods(particles, log);
+        log.iter_mut().for_each(|log| *log *= self.share);
+        reading
+    }
+
+    fn proposal(&mut self) -> Option<&mut dyn Proposal> {
+        self.sensor.proposal().is_some().then_some(self)
+    }
+}
+
+impl Proposal for Discounted<'_> {
+    fn log_evidence(&mut self, tempering: f32) -> f64 {
+        self.sensor.proposal().map_or(0.0, |proposal| proposal.log_evidence(self.share * tempering))
+    }
+
+    fn propose(&mut self, tempering: f32, count: usize, draws: &mut dyn Draws, particles: &mut Particles) {
+        if let Some(proposal) = self.sensor.proposal() {
+            proposal.propose(self.share * tempering, count, draws, particles);
+        }
+    }
+}
+
 /// A likelihood as a function of a state.
 pub struct Likelihood<F>(pub F);
 

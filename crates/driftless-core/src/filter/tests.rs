@@ -7,7 +7,7 @@ use super::*;
 use crate::IMPOSSIBLE;
 use crate::draws::{Replay, Stream};
 use crate::motion::Still;
-use crate::sensor::{Likelihood, Sensors};
+use crate::sensor::{Discounted, Likelihood, Sensors};
 
 fn line(positions: &[f32]) -> FilterState {
     FilterState::new(Belief::new(Particles::from_states(Space::linear(1), positions.iter().map(|&x| [x]))))
@@ -58,6 +58,30 @@ fn sensors_multiply() {
     assert!((ratio - 3.0_f32.exp()).abs() < 1e-4, "{ratio}");
     let mut none = Sensors { all: vec![&mut blind], scores: Vec::new() };
     assert_eq!(weigh(&mut state, &Filter::bootstrap(2), &mut none).reading, Reading::Missing);
+}
+
+/// Three readings from one place, each counted as a third: one reading, in weights and in evidence.
+#[test]
+fn the_same_reading_again_counts_once() {
+    let (filter, mut once) = (Filter { resample_below: 0.0, ..Filter::bootstrap(3) }, line(&[0.0, 1.0, 4.0]));
+    let mut again = once.clone();
+    let evidence = weigh(&mut once, &filter, &mut Likelihood(|x: &[f32]| -x[0])).log_evidence;
+    let mut sum = 0.0;
+    for _ in 0..3 {
+        let mut sensor = Likelihood(|x: &[f32]| -x[0]);
+        let mut third = Discounted { sensor: &mut sensor, share: 1.0 / 3.0 };
+        sum += weigh(&mut again, &filter, &mut third).log_evidence;
+    }
+    assert!((sum - evidence).abs() < 1e-6, "{sum} {evidence}");
+    for (found, expected) in again.belief.weights.linear().iter().zip(once.belief.weights.linear()) {
+        assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+    }
+    // What is impossible stays so, and what is missing stays missing.
+    let mut sensor = Likelihood(|x: &[f32]| if x[0] > 2.0 { f32::NEG_INFINITY } else { 0.0 });
+    weigh(&mut again, &filter, &mut Discounted { sensor: &mut sensor, share: 0.02 });
+    assert_eq!(again.belief.weights.linear()[2], 0.0);
+    let report = weigh(&mut again, &filter, &mut Discounted { sensor: &mut Nothing, share: 0.02 });
+    assert_eq!((report.reading, report.collapsed), (Reading::Missing, false));
 }
 
 /// Ancestors are those of the weights before; without resampling each particle is its own.

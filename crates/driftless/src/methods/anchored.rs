@@ -15,6 +15,7 @@ pub(super) mod store;
 mod tracker;
 mod tracks;
 mod training;
+mod views;
 
 pub use training::Supervision;
 
@@ -39,6 +40,7 @@ use rayon::prelude::*;
 use sensor::{ImageSensor, Matcher};
 use tracker::Tracker;
 use training::UPDATES;
+use views::Views;
 
 /// Adam's first rate, and the share of it that is left in the end.
 pub(super) const RATE: f64 = 1e-3;
@@ -58,7 +60,7 @@ const LEAST_NOISE: [f64; 2] = [0.05; 2];
 /// Bayes' rule for a robot that was carried off, or was never where it is believed to be.
 const RECOVERY: Recovery = Recovery { kidnap_probability: 1e-4, most_injected: 0.1 };
 /// Tempering is multiplied by this where images decide between places.
-const BETWEEN_PLACES: f64 = 0.4;
+const BETWEEN_PLACES: f64 = 0.6;
 /// A belief within so many times the standard deviation of a found robot is around one place.
 const ONE_PLACE: f64 = 2.0;
 
@@ -160,7 +162,8 @@ impl AnchoredEm {
             recovery: self.has(Ablation::Recovery).then_some(RECOVERY),
             ..self.filter.clone()
         };
-        Tracker::new(filter, self.odometry(), looks_first, draws)
+        let views = Views::new(self.normalisation.step_size);
+        Tracker::new(filter, self.odometry(), looks_first, views, draws)
     }
 }
 

@@ -13,8 +13,9 @@ use rayon::prelude::*;
 const TEMPERS: [f64; 4] = [0.1, 0.2, 0.3, 0.45];
 /// The kernel of log densities, in standard deviations of known poses.
 const KERNEL: f64 = 0.05;
-/// A log density below which the robot is lost, and it does not matter by how much.
-const LOST: f64 = -60.0;
+/// A lost robot costs no more than a belief in which it may be anywhere with this probability: by how much a filter is sure
+/// of a wrong place is chance, and would decide alone.
+const ANYWHERE: f64 = 1e-3;
 
 impl AnchoredEm {
     /// The tempering under which known poses are most probable in the filter's belief.
@@ -23,6 +24,9 @@ impl AnchoredEm {
         let count = held_out(lessons.len());
         let evaluated = &lessons[if count > 0 { lessons.len() - count } else { 0 }..];
         let kernel = self.normalisation.state_std.map(|std| KERNEL * std);
+        let [low, high] = self.bounds();
+        let space = (high[0] - low[0]) * (high[1] - low[1]) * 2.0 * std::f64::consts::PI;
+        let lost = ANYWHERE.ln() - space.ln();
         // All tempers at once: images are encoded and compared with the map for all of them.
         let one = |(number, lesson): (usize, &Lesson)| {
             let tracker = |tempering: f64| {
@@ -36,7 +40,7 @@ impl AnchoredEm {
                     tracker.step(frames.at(t), Some(action(lesson.actions(), t)));
                     if let Some(label) = lesson.labels().get(t) {
                         let mut mixture = Mixture::new(&tracker.state().belief, kernel.to_vec());
-                        *sum += mixture.log_density(&pose(label)).max(LOST);
+                        *sum += mixture.log_density(&pose(label)).max(lost);
                     }
                 }
             }

@@ -163,14 +163,19 @@ impl<S: Deref<Target = ImageSensor>> EncodedFrames<S> {
         self
     }
 
+    /// Whether this step has an image: zeros are the encoder's word for one that is not finite.
+    pub fn sees(&self) -> bool {
+        let width = self.sensor.encoder.width();
+        self.features[self.t * width..][..width].iter().any(|&feature| feature != 0.0)
+    }
+
     /// log l before tempering of any poses, wherever they are.
     pub fn scores(&mut self, poses: &Particles, scores: &mut [f32]) -> Reading {
-        let width = self.sensor.encoder.width();
-        let features = &self.features[self.t * width..][..width];
-        // The encoder's word for an image that is not finite.
-        if features.iter().all(|&feature| feature == 0.0) {
+        if !self.sees() {
             return Reading::Missing;
         }
+        let width = self.sensor.encoder.width();
+        let features = &self.features[self.t * width..][..width];
         self.sensor.encoder.scores(features, poses, &mut self.workspace, scores);
         Reading::Present
     }

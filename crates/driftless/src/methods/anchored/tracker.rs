@@ -1,7 +1,9 @@
 //! The filter of evaluation and deployment: a global start on the map of poses, odometry, recovery.
 
 use super::sensor::{EncodedFrames, ImageSensor};
+use super::views::Views;
 use driftless_core::motion::{Odometry, Still};
+use driftless_core::sensor::Discounted;
 use driftless_core::{Belief, Filter, FilterState, Motion, Reading, Space, StepReport, Stream, Workspace};
 use std::ops::Deref;
 
@@ -15,18 +17,19 @@ pub struct Tracker {
     state: Option<FilterState>,
     /// Whether the robot may have moved since the state was made.
     began: bool,
+    views: Views,
     workspace: Workspace,
 }
 
 impl Tracker {
     /// Nothing seen yet.
-    pub fn new(filter: Filter, odometry: Odometry, looks_first: bool, draws: Stream) -> Self {
+    pub fn new(filter: Filter, odometry: Odometry, looks_first: bool, views: Views, draws: Stream) -> Self {
         let mut workspace = Workspace::new(Space::SE2);
         let most = filter.population.most;
         workspace.reserve(
             most + filter.recovery.map_or(0, |recovery| (recovery.most_injected * most as f64) as usize + 1),
         );
-        Self { filter, odometry, looks_first, draws, state: None, began: false, workspace }
+        Self { filter, odometry, looks_first, draws, state: None, began: false, views, workspace }
     }
 
     /// Begins with a belief instead of anywhere.
@@ -49,16 +52,24 @@ impl Tracker {
         frames: &mut EncodedFrames<S>,
         action: Option<[f32; 3]>,
     ) -> StepReport {
-        let Self { filter, odometry, draws, state, workspace, .. } = self;
+        let Self { filter, odometry, draws, state, views, workspace, .. } = self;
         if let Some(state) = state {
             let mut driven = odometry.by(action);
             let motion: &mut dyn Motion = if self.began { &mut driven } else { &mut Still };
+            let mut frames = Discounted { sensor: frames, share: views.share(action) };
             self.began = true;
-            return filter.step(state, motion, frames, draws, workspace);
+            let report = filter.step(state, motion, &mut frames, draws, workspace);
+            if report.reading == Reading::Present {
+                views.look();
+            }
+            return report;
         }
         let started = filter.global_start(Space::SE2, frames, self.looks_first, draws);
         let (first, log_evidence) = started.expect("a map of poses can propose");
         (self.state, self.began) = (Some(self.with_memory(first)), true);
+        if frames.sees() {
+            self.views.look();
+        }
         StepReport { moved: action.is_some(), ..StepReport::of(log_evidence, Reading::Present) }
     }
 
