@@ -74,7 +74,9 @@ pub struct Discounted<'a> {
 impl Sensor for Discounted<'_> {
     fn log_likelihoods(&mut self, particles: &Particles, log: &mut [f32]) -> Reading {
         let reading = self.sensor.log_likelihoods(particles, log);
-        log.iter_mut().for_each(|log| *log *= self.share);
+        for log in log {
+            *log *= self.share;
+        }
         reading
     }
 
