@@ -225,15 +225,13 @@ impl Method for AnchoredEm {
 mod tests {
     use super::*;
     use crate::batch::PixelScale;
+    use driftless_core::{Belief, Particles, Space};
     use driftless_world::trajectory::{Images, Pixels};
 
-    /// Which poses are known is drawn from the seed's own stream; first weights are not made of the same numbers.
-    #[test]
-    fn first_weights_have_a_stream_of_their_own() {
-        let pixels = Pixels::Bytes((0..24 * 24 * 3).map(|k| (k * 37 % 251) as u8).collect());
-        let images = Images { height: 24, width: 24, channels: 3, pixels };
-        let normalisation = Normalisation {
-            pixels: PixelScale::measure([&images]).unwrap(),
+    /// Of images of 24 x 24 pixels and a world of 9 units, in which steps and turns are of length 1.
+    fn normalisation(image: &Images) -> Normalisation {
+        Normalisation {
+            pixels: PixelScale::measure([image]).unwrap(),
             readings: crate::batch::ReadingScale::default(),
             state_mean: [0.0; 3],
             state_std: [1.0; 3],
@@ -241,7 +239,39 @@ mod tests {
             step_size: [1.0; 3],
             low: [0.0; 3],
             high: [9.0; 3],
+        }
+    }
+
+    fn image() -> Images {
+        let pixels = Pixels::Bytes((0..24 * 24 * 3).map(|k| (k * 37 % 251) as u8).collect());
+        Images { height: 24, width: 24, channels: 3, pixels }
+    }
+
+    /// Standing still, the same image is worth a fiftieth of itself; after a turn of more than three mean turns, all of it.
+    #[test]
+    fn the_same_view_counts_once() {
+        let method =
+            AnchoredEm::new(&Experiment::default(), &normalisation(&image()), Supervision::BetweenLabels)
+                .unwrap();
+        let sensor = method.sensor();
+        let mut random = Random::new(2);
+        let pixels: Vec<f32> = (0..24 * 24 * 3).map(|_| random.normal() as f32).collect();
+        let evidence = |turn: f32| {
+            let mut tracker = method.tracker(&sensor, 50, 0.2, Stream::new(1, 0));
+            let poses = (0..50).map(|k| [0.1 * k as f32, 4.0, 0.1 * k as f32]);
+            tracker.begin(Belief::new(Particles::from_states(Space::SE2, poses)));
+            let mut frames = sensor.encode(&[&pixels[..]; 2].concat());
+            tracker.step(frames.at(0), None);
+            tracker.step(frames.at(1), Some([0.0, 0.0, turn])).log_evidence.abs()
         };
+        let [still, turned] = [0.0, std::f32::consts::TAU].map(evidence);
+        assert!(turned > 0.1 && still < 0.1 * turned, "{still} {turned}");
+    }
+
+    /// Which poses are known is drawn from the seed's own stream; first weights are not made of the same numbers.
+    #[test]
+    fn first_weights_have_a_stream_of_their_own() {
+        let normalisation = normalisation(&image());
         let experiment = Experiment { seed: 5, ..Experiment::default() };
         let mut random = Random::new(experiment.seed);
         let drawn: Vec<f64> =
