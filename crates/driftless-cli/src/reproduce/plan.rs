@@ -43,7 +43,7 @@ const fn recipe(name: &'static str, quick_epochs: u64, epoch_seconds: f64, quick
 const MEASURED: [(WorldKind, Recipe); 16] = [
     (WorldKind::Maze, recipe("driftless", 30, 2.8, true)),
     (WorldKind::Maze, recipe("driftless-supervised", 30, 2.5, true)),
-    (WorldKind::Maze, recipe("regression", 60, 1.2, false)),
+    (WorldKind::Maze, recipe("regression", 200, 0.25, false)),
     (WorldKind::Maze, recipe("lstm", 3, 25.0, true)),
     (WorldKind::Maze, recipe("sdpf-released", 15, 9.0, false)),
     (WorldKind::Maze, recipe("sdpf-supervised", 15, 6.0, false)),

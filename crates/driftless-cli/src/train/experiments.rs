@@ -140,7 +140,7 @@ mod tests {
                 WorldKind::House if method.id.starts_with("driftless") => 30,
                 WorldKind::House => 12,
                 WorldKind::Maze if method.id.starts_with("driftless") => 60,
-                WorldKind::Maze if method.id == "regression" => 120,
+                WorldKind::Maze if method.id == "regression" => 300,
                 WorldKind::Maze => 299,
             };
             assert_eq!(experiment.epochs, epochs, "{name}");

@@ -17,9 +17,9 @@ const ROWS: usize = 96;
 pub struct Estimator {
     /// Features of images.
     pub frame_encoder: ImageNet,
-    /// From the first on.
+    /// From the first on; without any, what is said of an image is said of it alone.
     pub cells: Vec<Lstm>,
-    /// From the last cell to what is said.
+    /// From the last cell, or else the features, to what is said.
     pub head: Mlp,
 }
 
@@ -41,7 +41,7 @@ pub struct SequenceFrames<'a> {
     pub images: &'a [f32],
     /// A mask of dropout for each, or none.
     pub masks: Option<&'a [f32]>,
-    /// What the first cell is given after the features, step after step.
+    /// What the first cell, or else the head, is given after the features, step after step.
     pub beside: &'a [f32],
     /// Steps and sequences.
     pub sizes: [usize; 2],
@@ -53,7 +53,7 @@ pub struct SequenceFrames<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct EstimatorMemory {
     frame_encoder: Vec<Looking>,
-    /// Of the first cell.
+    /// Of the first cell, or else of the head.
     inputs: Vec<f32>,
     cells: Vec<LstmMemory>,
     head: Vec<Saying>,
@@ -123,8 +123,8 @@ impl Estimator {
         let (rows, width) = (steps * sequences, self.head.width());
         said.resize(rows * width, 0.0);
         head.resize(rows.div_ceil(share(rows)), Saying::default());
-        let outputs = cells.last().expect("an estimator has cells").outputs();
-        let inputs = outputs.par_chunks(share(rows) * self.head.input_width());
+        let inputs = cells.last().map_or(&inputs[..], LstmMemory::outputs);
+        let inputs = inputs.par_chunks(share(rows) * self.head.input_width());
         let groups = head.par_iter_mut().zip(said.par_chunks_mut(share(rows) * width)).zip(inputs);
         groups.for_each(|((group, said), inputs)| group.say(cpu, &self.head, inputs, said));
     }
@@ -141,7 +141,8 @@ impl Estimator {
     ) {
         let EstimatorMemory { frame_encoder, inputs, cells, head, by_rows: [by_this, by_before], .. } =
             memory;
-        self.back_through_head(cpu, by_said, (cells, head), by_this, &mut gradient.head);
+        let last = cells.last().map_or(&inputs[..], LstmMemory::outputs);
+        self.back_through_head(cpu, by_said, (last, head), by_this, &mut gradient.head);
         gradient.cells.resize(self.cells.len(), LstmGradient::default());
         for (number, cell) in self.cells.iter().enumerate().rev() {
             let (before, after) = cells.split_at_mut(number);
@@ -165,11 +166,16 @@ impl Estimator {
         (&seen.images[k * pixels..][..pixels], seen.masks.map(|masks| &masks[k * mask..][..mask]))
     }
 
-    /// What the first cell is given.
+    /// Numbers of what the first cell, or else the head, is given.
+    fn given(&self) -> usize {
+        self.cells.first().map_or_else(|| self.head.layers()[0].shape()[0], Lstm::inputs)
+    }
+
+    /// What the first cell, or else the head, is given.
     fn join(&self, seen: &SequenceFrames, frame_encoder: &[Looking], inputs: &mut Vec<f32>) {
         let ([steps, sequences], size) = (seen.sizes, share(seen.sizes[1]));
         let (features, wide, all) =
-            (self.frame_encoder.plan.features, self.frame_encoder.width(), self.cells[0].inputs());
+            (self.frame_encoder.plan.features, self.frame_encoder.width(), self.given());
         let (stride, beside) = (padded(all), all - features);
         assert_eq!(seen.beside.len(), steps * sequences * beside, "{beside} numbers beside each image");
         inputs.resize(steps * sequences * stride, 0.0);
@@ -186,11 +192,10 @@ impl Estimator {
         &self,
         cpu: Cpu,
         by_said: &[f32],
-        (cells, head): (&[LstmMemory], &mut [Saying]),
+        (outputs, head): (&[f32], &mut [Saying]),
         by_rows: &mut Vec<f32>,
         gradient: &mut MlpGradient,
     ) {
-        let outputs = cells.last().expect("an estimator has cells").outputs();
         by_rows.resize(outputs.len(), 0.0);
         let (width, wide) = (self.head.width(), self.head.input_width());
         let rows = share(outputs.len() / wide);
@@ -214,7 +219,7 @@ impl Estimator {
     ) {
         let ([steps, sequences], size) = (seen.sizes, share(seen.sizes[1]));
         let (features, wide) = (self.frame_encoder.plan.features, self.frame_encoder.width());
-        let stride = padded(self.cells[0].inputs());
+        let stride = padded(self.given());
         frame_encoder.par_iter_mut().enumerate().for_each(|(number, group)| {
             let Looking { memory, features: by_features, gradient } = group;
             gradient.reset(&self.frame_encoder);

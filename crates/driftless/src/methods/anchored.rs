@@ -14,7 +14,7 @@ pub(super) mod sensor;
 pub(super) mod store;
 mod tracker;
 mod tracks;
-mod training;
+pub(super) mod training;
 mod views;
 
 pub use training::Supervision;

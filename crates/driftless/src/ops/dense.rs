@@ -1,6 +1,6 @@
 //! Fully connected layers.
 
-use super::numbers;
+use super::{numbers, weight_and_bias};
 use crate::nets::{Activation, Dense, Mlp};
 use crate::parameters::Named;
 use driftless_kernels::dense::{Layer, LayerGradient};
@@ -17,7 +17,7 @@ fn set(layer: &mut Layer, weight: &[f32], outputs: usize, bias: &[f32]) {
     layer.set_by(|input, output| weight[input * outputs + output], bias);
 }
 
-pub(super) fn chain(network: &Mlp) -> mlp::Mlp {
+pub(crate) fn chain(network: &Mlp) -> mlp::Mlp {
     let shapes: Vec<[usize; 2]> = network.layers.iter().map(|layer| layer.weight.dims()).collect();
     let widths: Vec<usize> = shapes.iter().map(|shape| shape[1]).collect();
     let mut chain = mlp::Mlp::new(shapes[0][0], &widths, network.last() == Activation::Relu);
@@ -25,6 +25,25 @@ pub(super) fn chain(network: &Mlp) -> mlp::Mlp {
         set(layer, &numbers(&dense.weight), dense.weight.dims()[1], &numbers(&dense.bias));
     }
     chain
+}
+
+/// Other weights, of a layer of this name.
+///
+/// # Panics
+/// If one is missing.
+pub(super) fn load_layer(layer: &mut Layer, name: &str, values: &[Named]) {
+    let [weight, bias] = weight_and_bias(values, name);
+    set(layer, &weight, bias.len(), &bias);
+}
+
+/// Other weights, of a chain of this name.
+///
+/// # Panics
+/// If one is missing.
+pub(crate) fn load_chain(chain: &mut mlp::Mlp, name: &str, values: &[Named]) {
+    for (number, layer) in chain.layers_mut().iter_mut().enumerate() {
+        load_layer(layer, &format!("{name}.layers.{number}"), values);
+    }
 }
 
 /// By weight and bias of a layer of this shape.
@@ -37,7 +56,7 @@ pub(super) fn layer_gradient(name: &str, [inputs, outputs]: [usize; 2], by: &Lay
 }
 
 /// By all layers of a chain of this name.
-pub(super) fn chain_gradient(name: &str, chain: &mlp::Mlp, by: &mlp::MlpGradient) -> Vec<Named> {
+pub(crate) fn chain_gradient(name: &str, chain: &mlp::Mlp, by: &mlp::MlpGradient) -> Vec<Named> {
     let layers = chain.layers().iter().zip(by).enumerate();
     let named = |(number, (layer, by)): (usize, (&Layer, &LayerGradient))| {
         layer_gradient(&format!("{name}.layers.{number}"), layer.shape(), by)

@@ -1,6 +1,6 @@
 //! The image encoder.
 
-use super::numbers;
+use super::{numbers, weight_and_bias};
 use crate::nets::{ConvPlan, ImageEncoder};
 use crate::parameters::Named;
 use driftless_kernels::images::{ImageGradient, ImageNet, ImagePlan, Padding};
@@ -14,6 +14,19 @@ pub(crate) fn image_net(encoder: &ImageEncoder) -> ImageNet {
     let weight = numbers(&encoder.dense.weight);
     net.set_dense(|input, output| weight[input * plan.features + output], &numbers(&encoder.dense.bias));
     net
+}
+
+/// Other weights, of an encoder of this name.
+///
+/// # Panics
+/// If one is missing.
+pub(crate) fn load_images(net: &mut ImageNet, name: &str, values: &[Named]) {
+    for number in 0..net.convs() {
+        let [weight, bias] = weight_and_bias(values, &format!("{name}.convs.{number}"));
+        net.set_conv(number, &weight, &bias);
+    }
+    let [weight, bias] = weight_and_bias(values, &format!("{name}.dense"));
+    net.set_dense(|input, output| weight[input * bias.len() + output], &bias);
 }
 
 pub(super) fn image_plan(plan: &ConvPlan) -> ImagePlan {

@@ -1,7 +1,8 @@
 //! Images against places: what a sharp match of an image encoder and a place encoder sees, and learns by.
 
-use super::dense::{chain, layer, layer_gradient};
-use super::images::{image_gradients, image_net};
+use super::by_name;
+use super::dense::{chain, chain_gradient, layer, layer_gradient, load_chain, load_layer};
+use super::images::{image_gradients, image_net, load_images};
 use crate::dropout::Phase;
 use crate::model::{MOST_LOG_SHARPNESS, SharpMatch};
 use crate::nets::{Activation, ImageEncoder, PlaceEncoder, Projected, Waves};
@@ -52,27 +53,11 @@ impl FrameEncoder {
     /// # Panics
     /// If one is missing.
     pub(crate) fn load(&mut self, values: &[Named]) {
-        let find = |name: &str| -> Vec<f32> {
-            let found = values.iter().find(|value| value.name == name);
-            found.unwrap_or_else(|| panic!("{name} is there")).values.iter().map(|&x| x as f32).collect()
-        };
-        let both = |name: String| [find(&format!("{name}.weight")), find(&format!("{name}.bias"))];
         let Pair { frame_encoder, last, places, sharpness } = &mut self.pair;
-        for number in 0..frame_encoder.convs() {
-            let [weight, bias] = both(format!("observation.inner.convs.{number}"));
-            frame_encoder.set_conv(number, &weight, &bias);
-        }
-        let [weight, bias] = both("observation.inner.dense".to_owned());
-        let outputs = bias.len();
-        frame_encoder.set_dense(|input, output| weight[input * outputs + output], &bias);
-        let layers = places.layers_mut().iter_mut().enumerate();
-        let layers = layers.map(|(number, layer)| (format!("state.mlp.layers.{number}"), layer));
-        for (name, layer) in layers.chain([("observation.last".to_owned(), last)]) {
-            let [weight, bias] = both(name);
-            let outputs = bias.len();
-            layer.set_by(|input, output| weight[input * outputs + output], &bias);
-        }
-        let log = f64::from(find("log_sharpness")[0]);
+        load_images(frame_encoder, "observation.inner", values);
+        load_layer(last, "observation.last", values);
+        load_chain(places, "state.mlp", values);
+        let log = f64::from(by_name(values, "log_sharpness")[0]);
         self.bound = log.abs() > MOST_LOG_SHARPNESS;
         *sharpness = log.clamp(-MOST_LOG_SHARPNESS, MOST_LOG_SHARPNESS).exp() as f32;
     }
@@ -154,9 +139,7 @@ impl FrameEncoder {
             &by.frame_encoder,
         );
         all.extend(layer_gradient("observation.last", self.pair.last.shape(), &by.last));
-        for (number, (layer, by)) in self.pair.places.layers().iter().zip(&by.places).enumerate() {
-            all.extend(layer_gradient(&format!("state.mlp.layers.{number}"), layer.shape(), by));
-        }
+        all.extend(chain_gradient("state.mlp", &self.pair.places, &by.places));
         let by_log = if self.bound { 0.0 } else { by.sharpness * f64::from(self.pair.sharpness) };
         all.push(Named::singles("log_sharpness".to_owned(), &[1], [by_log as f32]));
         all

@@ -1,6 +1,6 @@
 //! The recurrent baseline: image encoder, LSTMs and layers.
 
-use super::dense::{chain, layer_gradient};
+use super::dense::{chain, chain_gradient};
 use super::images::{image_gradients, image_net};
 use super::numbers;
 use crate::baseline::{Lstm, RecurrentBaseline};
@@ -33,8 +33,6 @@ pub(crate) fn estimator_gradients(
         all.push(Named::singles(format!("{name}.weight"), &shape, weight));
         all.push(Named::singles(format!("{name}.bias"), &shape[1..], bias));
     }
-    for (number, (layer, by)) in net.head.layers().iter().zip(&by.head).enumerate() {
-        all.extend(layer_gradient(&format!("head.layers.{number}"), layer.shape(), by));
-    }
+    all.extend(chain_gradient("head", &net.head, &by.head));
     all
 }

@@ -7,8 +7,8 @@ use crate::testing::numbers;
 
 const SIZES: [usize; 2] = [3, 11];
 
-/// An estimator of two cells, its weights moved by `step` along a direction without a pattern.
-fn estimator(step: f32) -> Estimator {
+/// An estimator of so many cells, two at most, its weights moved by `step` along a direction without a pattern.
+fn estimator(cells: usize, step: f32) -> Estimator {
     let moved = |count: usize, salt: u64, scale: f32| -> Vec<f32> {
         let (weights, way) = (numbers(count, salt), numbers(count, salt + 100));
         weights.iter().zip(way).map(|(x, way)| scale * x + step * way).collect()
@@ -23,8 +23,8 @@ fn estimator(step: f32) -> Estimator {
         let bias = moved(4 * units, salt + 1, 1.0);
         Lstm::new([inputs, units], &moved((inputs + units) * 4 * units, salt, 0.4), &bias)
     };
-    let cells = vec![cell(20, 21, 10), cell(21, 19, 20)];
-    let mut head = Mlp::new(19, &[10, 3], false);
+    let cells = [cell(20, 21, 10), cell(21, 19, 20)][..cells].to_vec();
+    let mut head = Mlp::new(cells.last().map_or(20, Lstm::units), &[10, 3], false);
     for (k, layer) in head.layers_mut().iter_mut().enumerate() {
         let ([inputs, outputs], salt) = (layer.shape(), 30 + 2 * k as u64);
         let weight = moved(inputs * outputs, salt, 0.8);
@@ -56,19 +56,17 @@ fn along(net: &Estimator, by: &EstimatorGradient) -> f64 {
         let [inputs, outputs] = net.head.layers()[k].shape();
         (0..inputs * outputs).map(|at| by.head[k].of(at / outputs, at % outputs, outputs)).collect()
     };
-    let ([first, first_bias], [second, second_bias]) =
-        (net.cells[0].gradient(&by.cells[0]), net.cells[1].gradient(&by.cells[1]));
-    let parts: [(Vec<f32>, u64); 9] = [
+    let mut parts: Vec<(Vec<f32>, u64)> = vec![
         (net.frame_encoder.conv_gradient(0, &by.frame_encoder), 1),
         (net.frame_encoder.conv_gradient(1, &by.frame_encoder), 3),
         (net.frame_encoder.dense_gradient(&by.frame_encoder), 5),
-        (first, 10),
-        (first_bias, 11),
-        (second, 20),
-        (second_bias, 21),
         (layer(0), 30),
         (layer(1), 32),
     ];
+    for ((cell, by), salt) in net.cells.iter().zip(&by.cells).zip([10, 20]) {
+        let [weight, bias] = cell.gradient(by);
+        parts.extend([(weight, salt), (bias, salt + 1)]);
+    }
     let dot = |(gradient, salt): &(Vec<f32>, u64)| {
         let way = numbers(gradient.len(), salt + 100);
         gradient.iter().zip(way).map(|(g, way)| f64::from(g * way)).sum::<f64>()
@@ -80,14 +78,16 @@ fn along(net: &Estimator, by: &EstimatorGradient) -> f64 {
 /// are the better judgement of each derivative; here all must meet.
 #[test]
 fn the_whole_estimator_learns() {
-    let net = estimator(0.0);
-    let (_, gradient) = trained(&net);
-    let step = 5e-4;
-    let [up, down] = [step, -step].map(|step| trained(&estimator(step)).0);
-    let (found, expected) = (along(&net, &gradient), (up - down) / f64::from(2.0 * step));
-    assert!((found - expected).abs() < 0.02 * expected.abs(), "{found} {expected}");
-    assert!(expected.abs() > 1.0, "{expected}");
-    for threads in [1, 2, 3] {
-        assert_eq!(on(threads, || trained(&net)).1, gradient, "{threads} threads");
+    for cells in [2, 0] {
+        let net = estimator(cells, 0.0);
+        let (_, gradient) = trained(&net);
+        let step = 5e-4;
+        let [up, down] = [step, -step].map(|step| trained(&estimator(cells, step)).0);
+        let (found, expected) = (along(&net, &gradient), (up - down) / f64::from(2.0 * step));
+        assert!((found - expected).abs() < 0.02 * expected.abs(), "{cells} cells: {found} {expected}");
+        assert!(expected.abs() > 1.0, "{cells} cells: {expected}");
+        for threads in [1, 2, 3] {
+            assert_eq!(on(threads, || trained(&net)).1, gradient, "{cells} cells, {threads} threads");
+        }
     }
 }

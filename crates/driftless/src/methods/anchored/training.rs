@@ -16,7 +16,7 @@ use driftless_world::random::Random;
 use rayon::prelude::*;
 
 /// Updates in an epoch.
-pub(super) const UPDATES: u64 = 100;
+pub(in crate::methods) const UPDATES: u64 = 100;
 const PATHS: Sizes = Sizes { particles: 200, paths: 8 };
 /// What scores are multiplied by where paths are drawn: the network has seen these very images, and
 /// neighbouring ones are alike.
@@ -138,7 +138,7 @@ pub(super) fn held_out(trajectories: usize) -> usize {
 }
 
 /// All lessons, with the noise named `draw` on their images.
-pub(super) fn load(lessons: &TrainingSet, draw: u64) -> Result<Vec<Lesson>> {
+pub(in crate::methods) fn load(lessons: &TrainingSet, draw: u64) -> Result<Vec<Lesson>> {
     let one = |number: usize| Ok(lessons.lessons(&[number], draw)?.remove(0));
     (0..lessons.len()).into_par_iter().map(one).collect()
 }
