@@ -28,7 +28,7 @@ PIECES = {
     "which layout": [r"(format|kind|layout)\.id [!=]= \"|FileKind::"],
     "which simulated world": [r"world(\.as_str\(\))? [!=]= \"|\"(house|maze\d)\" =>"],
     # (forward c - left s, forward s + left c).
-    "SE(2) composition": [r"forward \* cosine - left \* sine|part\(0\) \* cosine.* - .*sine|c \* forward - s \* left"],
+    "SE(2) composition": [r"forward(\.clone\(\))? \* cosine.* - |part\(0\) \* cosine.* - .*sine|c \* forward - s \* left"],
 }
 
 

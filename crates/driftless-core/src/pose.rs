@@ -30,13 +30,15 @@ pub struct Pose {
     pub heading: f64,
 }
 
-/// SE(2): the step [forward, left] of a robot whose heading has this [cosine, sine], in the world.
+/// SE(2): the step [forward, left] of a robot whose heading has this [cosine, sine], in the world. For numbers, rows of
+/// them, and tensors.
 #[inline(always)]
 pub fn compose<T>([cosine, sine]: [T; 2], [forward, left]: [T; 2]) -> [T; 2]
 where
-    T: Copy + Mul<Output = T> + Add<Output = T> + Sub<Output = T>,
+    T: Clone + Mul<Output = T> + Add<Output = T> + Sub<Output = T>,
 {
-    [forward * cosine - left * sine, forward * sine + left * cosine]
+    let across = left.clone() * sine.clone();
+    [forward.clone() * cosine.clone() - across, forward * sine + left * cosine]
 }
 
 /// How a motion from one pose to the next is written down.

@@ -3,7 +3,7 @@
 use super::{Motion, per_particle};
 use burn::module::Module;
 use burn::tensor::Tensor;
-use driftless_world::pose::Frame;
+use driftless_world::pose::{Frame, compose};
 
 /// Odometry rotated into the world: with b = a_y where the frame has y to the left, as robots have it, and b = -a_y
 /// in DPF's reflected frame, x += a_x c - b s, y += a_x s + b c, θ += a_θ. Odometry in the world's frame is not rotated.
@@ -34,9 +34,7 @@ impl Motion for GivenOdometry {
         let (sine, cosine) = (heading.clone().sin(), heading.cos());
         let part = |k: usize| actions.clone().slice_dim(2, k..k + 1); // [B, 1 or N, 1]
         let turn = part(2).expand(sine.dims());
-        let left = part(1) * self.frame.side();
-        let x = part(0) * cosine.clone() - left.clone() * sine.clone();
-        let y = part(0) * sine + left * cosine;
+        let [x, y] = compose([cosine, sine], [part(0), part(1) * self.frame.side()]);
         Tensor::cat(vec![x, y, turn], 2)
     }
 }
