@@ -27,8 +27,11 @@ PIECES = {
     # Code that asks for one of the table's ids. Whoever adds a line would have to look there, too.
     "which layout": [r"(format|kind|layout)\.id [!=]= \"|FileKind::"],
     "which simulated world": [r"world(\.as_str\(\))? [!=]= \"|\"(house|maze\d)\" =>"],
-    # (forward c - left s, forward s + left c).
-    "SE(2) composition": [r"forward(\.clone\(\))? \* cosine.* - |part\(0\) \* cosine.* - .*sine|c \* forward - s \* left"],
+    # forward c - left s, in any order and whatever it is called; not where it is divided by a length: that is a derivative.
+    "SE(2) composition": [
+        r"\b(c|cos|cosine)(\.clone\(\))? \* [\w\[\]().]+ - (s|sin|sine)(\.clone\(\))? \* "
+        r"|\* (c|cos|cosine)(\.clone\(\))? - ([\w\[\]().]+ \* (s|sin|sine)\b(?!\) /)|across)"
+    ],
 }
 
 
@@ -47,7 +50,7 @@ def found():
     counts = {piece: [] for piece in PIECES}
     for crate, path, code in sources():
         for piece, marks in PIECES.items():
-            if crate not in CRATES and not piece.startswith("which"):
+            if crate not in CRATES and not piece.startswith(("which", "SE(2)")):
                 continue
             if piece == "filter steps":
                 if all(re.search(mark, code) for mark in marks):

@@ -31,7 +31,7 @@ pub struct Pose {
 }
 
 /// SE(2): the step [forward, left] of a robot whose heading has this [cosine, sine], in the world. For numbers, rows of
-/// them, and tensors.
+/// them, and tensors. With [cosine, -sine] it is the way back: a step in the world as the robot sees it.
 #[inline(always)]
 pub fn compose<T>([cosine, sine]: [T; 2], [forward, left]: [T; 2]) -> [T; 2]
 where
@@ -80,7 +80,8 @@ impl Pose {
     pub fn motion_to(self, next: Self, frame: Frame) -> [f64; 3] {
         let (s, c) = (frame.turning() * self.heading).sin_cos();
         let (dx, dy) = (next.x - self.x, next.y - self.y);
-        [c * dx + s * dy, frame.side() * (c * dy - s * dx), wrap(next.heading - self.heading)]
+        let [forward, left] = compose([c, -s], [dx, dy]);
+        [forward, frame.side() * left, wrap(next.heading - self.heading)]
     }
 
     /// Where the motion `action`, written in `frame`, leads; the inverse of [`Pose::motion_to`].

@@ -53,6 +53,8 @@ pub struct Optimiser {
     rule: Rule,
     rate: f64,
     schedule: Schedule,
+    /// What kernels of products are pulled towards 0 by, times the rate.
+    decay: f64,
     updates: u64,
     state: BTreeMap<String, Slots>,
     under_way: Vec<UnderWay>,
@@ -76,6 +78,7 @@ impl Optimiser {
             rule,
             rate,
             schedule: Schedule::Constant,
+            decay: 0.0,
             updates: 0,
             state: BTreeMap::new(),
             under_way: Vec::new(),
@@ -85,6 +88,12 @@ impl Optimiser {
     /// The rate times a schedule's factor.
     pub fn with_schedule(self, schedule: Schedule) -> Self {
         Self { schedule, ..self }
+    }
+
+    /// Pulls parameters whose name ends with `.weight` towards 0 by this share of the rate at each update, beside their
+    /// gradients (AdamW, Loshchilov & Hutter 2019).
+    pub fn with_decay(self, decay: f64) -> Self {
+        Self { decay, ..self }
     }
 
     /// Another learning rate from now on.
@@ -164,6 +173,10 @@ impl Optimiser {
             new.at = at.expect("every gradient belongs to a parameter");
             self.begin(&values[new.at], &mut new.numbers);
             let [value, first, second] = &mut new.numbers;
+            if self.decay > 0.0 && gradient.name.ends_with(".weight") {
+                let kept = 1.0 - self.learning_rate() * self.decay;
+                value.iter_mut().for_each(|value| *value *= kept);
+            }
             assert_eq!(value.len(), gradient.values.len(), "numbers of {}", gradient.name);
             let slots_of_each = first.par_iter_mut().zip(&mut *second).with_min_len(AT_ONCE);
             let numbers = value.par_iter_mut().zip(&gradient.values).zip(slots_of_each);

@@ -48,6 +48,15 @@ impl Init {
     }
 }
 
+/// What computes with parameters that others change: kernels, or a module on tensors.
+pub(crate) trait Net {
+    /// Takes over all parameters, by name.
+    ///
+    /// # Panics
+    /// If one is missing.
+    fn load(&mut self, values: &[Named]);
+}
+
 /// One parameter, or its gradient, as plain numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named {
@@ -75,12 +84,20 @@ pub(crate) fn replace(own: &mut [Named], given: &[Named]) -> Result<()> {
     for own in own {
         if let Some(given) = find(own) {
             own.values.clone_from(&given.values);
+            own.round();
         }
     }
     Ok(())
 }
 
 impl Named {
+    /// To numbers that the precision can hold.
+    pub(crate) fn round(&mut self) {
+        if self.precision == DType::F32 {
+            self.values.iter_mut().for_each(|number| *number = f64::from(*number as f32));
+        }
+    }
+
     /// Numbers of 32 bits.
     ///
     /// # Panics

@@ -95,6 +95,17 @@ impl ImageNet {
         self.plan.channels.len()
     }
 
+    /// [outputs, inputs, 3, 3] of a convolution's weights.
+    pub fn conv_shape(&self, number: usize) -> [usize; 4] {
+        let (patches, layer) = &self.convs[number];
+        [layer.shape()[1], patches.channels, KERNEL, KERNEL]
+    }
+
+    /// [channels · rows · columns, features] of the last layer's weights.
+    pub fn dense_shape(&self) -> [usize; 2] {
+        [self.mask(), self.dense.shape()[1]]
+    }
+
     /// Weights of a convolution, [outputs, inputs, 3, 3], and its biases.
     pub fn set_conv(&mut self, number: usize, weight: &[f32], bias: &[f32]) {
         let (patches, layer) = &mut self.convs[number];

@@ -14,6 +14,7 @@ use super::png_image::{self, PngImage, Samples};
 use super::source::Source;
 use crate::error::{Error, Result};
 use crate::occupancy::{Cell, OccupancyGrid};
+use crate::pose::compose;
 use std::path::Path;
 
 /// No description is longer.
@@ -85,7 +86,8 @@ impl RosMap {
         let (sine, cosine) = heading.sin_cos();
         let sides = [self.width, self.height].map(|cells| cells as f64 * self.resolution);
         let corners = [[0.0, 0.0], [sides[0], 0.0], [0.0, sides[1]], sides]
-            .map(|[ahead, left]| [x + cosine * ahead - sine * left, y + sine * ahead + cosine * left]);
+            .map(|corner| compose([cosine, sine], corner))
+            .map(|[dx, dy]| [x + dx, y + dy]);
         let edge =
             |k: usize, pick: fn(f64, f64) -> f64| corners.iter().map(|c| c[k]).fold(corners[0][k], pick);
         let low = [edge(0, f64::min), edge(1, f64::min)];
@@ -102,9 +104,8 @@ impl RosMap {
             if heading == 0.0 {
                 return self.cell(number / self.height, number % self.height);
             }
-            let [dx, dy] = [0, 1].map(|k| grid.middle(number)[k] - [x, y][k]);
-            let ahead = (cosine * dx + sine * dy) / self.resolution;
-            let left = (cosine * dy - sine * dx) / self.resolution;
+            let apart = [0, 1].map(|k| grid.middle(number)[k] - [x, y][k]);
+            let [ahead, left] = compose([cosine, -sine], apart).map(|metres| metres / self.resolution);
             if ahead < 0.0 || left < 0.0 { Cell::Unknown } else { self.cell(ahead as usize, left as usize) }
         };
         let cells = (0..size[0] * size[1]).map(cell).collect();

@@ -1,6 +1,6 @@
 //! Poses by time: sorted, interpolated across small gaps, composed.
 
-use driftless_core::pose::wrap;
+use driftless_core::pose::{compose, wrap};
 
 /// Metres a second that no robot drives.
 const FASTEST: f64 = 25.0;
@@ -83,14 +83,15 @@ fn torn(a: &(f64, Pose), b: &(f64, Pose)) -> bool {
 /// Pose `b` as seen from pose `a`: forward, left, turn.
 pub fn relative(a: Pose, b: Pose) -> Pose {
     let (sine, cosine) = a[2].sin_cos();
-    let (x, y) = (b[0] - a[0], b[1] - a[1]);
-    [cosine * x + sine * y, cosine * y - sine * x, wrap(b[2] - a[2])]
+    let [forward, left] = compose([cosine, -sine], [b[0] - a[0], b[1] - a[1]]);
+    [forward, left, wrap(b[2] - a[2])]
 }
 
 /// The pose reached from `a` by the motion `b`.
 pub fn composed(a: Pose, b: Pose) -> Pose {
     let (sine, cosine) = a[2].sin_cos();
-    [a[0] + cosine * b[0] - sine * b[1], a[1] + sine * b[0] + cosine * b[1], wrap(a[2] + b[2])]
+    let [dx, dy] = compose([cosine, sine], [b[0], b[1]]);
+    [a[0] + dx, a[1] + dy, wrap(a[2] + b[2])]
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::body::Body;
 use super::layout::{Layout, Side};
-use crate::pose::{Pose, wrap};
+use crate::pose::{Pose, compose, wrap};
 use crate::random::Random;
 use std::collections::VecDeque;
 use std::f64::consts::PI;
@@ -156,8 +156,8 @@ impl<'a> Robot<'a> {
         let [x, y] = self.body.slide([from.x, from.y], [cos * step, sin * step]);
         self.pose = Pose::new(x, y, wrap(from.heading + turn * dt));
         let (sin, cos) = self.pose.heading.sin_cos();
-        let (vx, vy) = ((x - from.x) / dt, (y - from.y) / dt);
-        self.velocity = [cos * vx + sin * vy, cos * vy - sin * vx, turn];
+        let [forward, left] = compose([cos, -sin], [(x - from.x) / dt, (y - from.y) / dt]);
+        self.velocity = [forward, left, turn];
     }
 
     fn free(&self, offset: f64) -> f64 {

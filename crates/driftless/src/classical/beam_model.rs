@@ -4,6 +4,7 @@ use super::scan::{RangeScan, Reading};
 use super::settings::BeamSettings;
 use super::{Pose, SensorModel, walls_of};
 use driftless_core::map::Walls;
+use driftless_core::pose::compose;
 use driftless_world::files::pfnet::{HouseMaps, METRES_PER_PIXEL};
 use std::f64::consts::TAU;
 
@@ -58,9 +59,7 @@ impl SensorModel for BeamModel {
         let (sin, cos) = pose.heading.sin_cos();
         let most = self.farthest / self.pixel;
         let log = |(direction, reading): ([f64; 2], Reading)| {
-            let [forward, left] = direction;
-            let direction = [cos * forward - sin * left, sin * forward + cos * left];
-            let expected = self.walls.range([pose.x, pose.y], direction, most);
+            let expected = self.walls.range([pose.x, pose.y], compose([cos, sin], direction), most);
             self.likelihood(reading, expected.map(|pixels| pixels * self.pixel)).ln()
         };
         scan.beams.iter().for_each(|met| beam(log((met.direction, met.reading))));

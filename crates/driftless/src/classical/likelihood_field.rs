@@ -4,6 +4,7 @@ use super::scan::{RangeScan, Reading};
 use super::settings::FieldSettings;
 use super::{Pose, SensorModel};
 use driftless_core::map::squared_distances;
+use driftless_core::pose::compose;
 use driftless_world::files::pfnet::{HouseMaps, METRES_PER_PIXEL};
 use std::f64::consts::TAU;
 
@@ -52,9 +53,8 @@ impl SensorModel for LikelihoodField {
         let (sin, cos) = pose.heading.sin_cos();
         for met in &scan.beams {
             let Reading::Range(metres) = met.reading else { continue };
-            let ([forward, left], range) = (met.direction, metres / self.pixel);
-            let x = pose.x + (cos * forward - sin * left) * range;
-            let y = pose.y + (sin * forward + cos * left) * range;
+            let ([dx, dy], range) = (compose([cos, sin], met.direction), metres / self.pixel);
+            let (x, y) = (pose.x + dx * range, pose.y + dy * range);
             let is_on_map = x >= 0.0 && y >= 0.0 && x < self.width as f64 && y < self.height as f64;
             beam(if is_on_map {
                 f64::from(self.logs[x as usize * self.height + y as usize])

@@ -19,6 +19,7 @@ mod views;
 
 pub use training::Supervision;
 
+use super::learner::Learner;
 use crate::error::{Error, Result};
 use crate::learn::{Ablation, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
 use crate::online::{OnlineFilter, Start};
@@ -70,11 +71,7 @@ const ONE_PLACE: f64 = 2.0;
 pub struct AnchoredEm {
     supervision: Supervision,
     ablation: Vec<Ablation>,
-    /// The network's shape; its weights are the values, which the encoder has where kernels want them.
-    matcher: Matcher,
-    values: Vec<Named>,
-    encoder: FrameEncoder,
-    optimiser: Optimiser,
+    learner: Learner<FrameEncoder>,
     normalisation: Normalisation,
     epochs: u64,
     particles: usize,
@@ -107,10 +104,7 @@ impl AnchoredEm {
         Ok(Self {
             supervision,
             ablation: experiment.ablation.clone(),
-            values: parameters::values(&matcher),
-            encoder: FrameEncoder::of(&matcher),
-            matcher,
-            optimiser: Optimiser::new(Rule::Adam(Adam::default()), RATE).with_schedule(schedule),
+            learner: learner(&matcher, schedule),
             normalisation: normalisation.clone(),
             epochs: experiment.epochs,
             particles: experiment.particles,
@@ -139,7 +133,7 @@ impl AnchoredEm {
     }
 
     fn sensor(&self) -> ImageSensor {
-        ImageSensor::new(&self.encoder, &self.normalisation, self.bounds())
+        ImageSensor::new(self.learner.net(), &self.normalisation, self.bounds())
     }
 
     /// How the robot moves, and how exactly.
@@ -165,6 +159,12 @@ impl AnchoredEm {
         let views = Views::new(self.normalisation.step_size);
         Tracker::new(filter, self.odometry(), looks_first, views, draws)
     }
+}
+
+/// A network of images and places that has not learned yet.
+pub(super) fn learner(matcher: &Matcher, schedule: Schedule) -> Learner<FrameEncoder> {
+    let optimiser = Optimiser::new(Rule::Adam(Adam::default()), RATE).with_schedule(schedule);
+    Learner::new(FrameEncoder::of(matcher), parameters::values(matcher), optimiser)
 }
 
 /// Names the first weights: a stream of their own, as the seed's own one says which poses are known. Epochs have those

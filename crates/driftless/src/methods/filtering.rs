@@ -1,6 +1,6 @@
 //! A filter that learns from losses over whole rollouts, and tracks.
 
-use super::learner::Learner;
+use super::learner::{Learner, OnTensors};
 use super::observed::Observed;
 use super::tracking::is_told;
 use super::updates::{Figures, Tally, batches, epoch_seed, fixed_lessons, update_seed};
@@ -13,7 +13,7 @@ use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, Tra
 use crate::model::{Model, Observations};
 use crate::objective::WeightedSum;
 use crate::online::{OnlineFilter, Start as OnlineStart};
-use crate::parameters::{Named, values, with_values};
+use crate::parameters::{Named, with_values};
 use crate::prior::Prior;
 use burn::tensor::{DType, Device, Tensor};
 use driftless_world::evaluation::Track;
@@ -151,7 +151,7 @@ pub(super) struct FilterMethod<M: Model> {
     experiment: Experiment,
     course: Course<M>,
     make: Make<M>,
-    learner: Learner<M>,
+    learner: Learner<OnTensors<M>>,
     fused: Option<Box<dyn Fused<M>>>,
     /// What is learned from in place of whole trajectories.
     windows: Option<Windows>,
@@ -161,7 +161,7 @@ pub(super) struct FilterMethod<M: Model> {
 
 impl<M: Model> FilterMethod<M> {
     pub(super) fn new(experiment: &Experiment, course: Course<M>, make: Make<M>) -> Self {
-        let learner = Learner::new(make(&Device::flex().autodiff()));
+        let learner = Learner::of(make(&Device::flex().autodiff()));
         Self {
             experiment: experiment.clone(),
             course,
@@ -184,7 +184,7 @@ impl<M: Model> FilterMethod<M> {
     }
 
     fn deployed(&self) -> &M {
-        self.deployed.get_or_init(|| with_values((self.make)(&Device::flex()), &values(self.learner.model())))
+        self.deployed.get_or_init(|| with_values((self.make)(&Device::flex()), self.learner.values()))
     }
 
     /// What an update is made of, by hand if possible.
@@ -231,7 +231,7 @@ where
     }
 
     fn parameters(&self) -> Vec<Named> {
-        self.learner.parameters()
+        self.learner.values().to_vec()
     }
 
     fn memory(&self) -> Vec<Named> {

@@ -17,6 +17,7 @@ mod unlearned;
 mod updates;
 pub(super) mod walk;
 
+use super::learner::Learner;
 use super::recorder::Recorder;
 pub(super) use super::tracking::told;
 use super::updates::{Figures, Tally, epoch_seed, update_seed};
@@ -27,7 +28,7 @@ use crate::parameters::Named;
 use crate::resample::ResamplerSettings;
 use crate::weights::{self, pfnet_checkpoint};
 use driftless_core::Filter;
-use driftless_kernels::pfnet::PfnetPlan;
+use driftless_kernels::pfnet::{PfnetNet, PfnetPlan};
 use driftless_world::evaluation::Track;
 use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
@@ -37,13 +38,10 @@ pub use unlearned::{Unlearned, UnlearnedMethod};
 pub(super) use particles::first;
 pub(super) use walk::{PIXELS_PER_UNIT, in_pixels};
 
-use network::Network;
+use network::first_weights;
 use rayon::prelude::*;
 use training::Pool;
 use walk::Walk;
-
-/// What the optimiser's numbers are called among a method's memory.
-const PREFIX: &str = "optimiser.";
 
 /// How PF-net's filter is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +59,7 @@ pub struct PfnetFilter {
     /// The settings as training uses them.
     in_training: HouseSettings,
     normalisation: Normalisation,
-    network: Network,
-    optimiser: Optimiser,
+    learner: Learner<PfnetNet>,
     pool: Pool,
 }
 
@@ -72,26 +69,18 @@ impl PfnetFilter {
         let settings = &experiment.house;
         let [image_channels, _, _] = normalisation.pixels.shape();
         let plan = PfnetPlan { map_channels: settings.map_mode().channels(), image_channels };
-        let mut network = Network::new(plan, &mut Random::stream(experiment.seed, 0));
+        let weights = first_weights(plan, &mut Random::stream(experiment.seed, 0));
+        let mut learner = Learner::new(PfnetNet::new(plan), weights, optimiser(settings));
         if !settings.weights.as_os_str().is_empty() {
             let imported = weights::read(&settings.weights, pfnet_checkpoint::KIND);
-            network.set(&imported.or_else(|_| weights::read(&settings.weights, weights::WEIGHTS))?)?;
+            learner.set(&imported.or_else(|_| weights::read(&settings.weights, weights::WEIGHTS))?)?;
         }
-        let optimiser = fresh(settings);
         let mut in_training = settings.clone();
         if training == Training::Pfnet {
             (in_training.noise_metres, in_training.noise_degrees) = (0.0, 0.0);
         }
         let (experiment, normalisation) = (experiment.clone(), normalisation.clone());
-        Ok(Self {
-            training,
-            experiment,
-            in_training,
-            normalisation,
-            network,
-            optimiser,
-            pool: Pool::default(),
-        })
+        Ok(Self { training, experiment, in_training, normalisation, learner, pool: Pool::default() })
     }
 
     fn settings(&self) -> &HouseSettings {
@@ -99,14 +88,14 @@ impl PfnetFilter {
     }
 }
 
-fn fresh(settings: &HouseSettings) -> Optimiser {
+fn optimiser(settings: &HouseSettings) -> Optimiser {
     let rule = RmsProp { decay: settings.decay.min(1.0 - 1e-9), ..RmsProp::default() };
     Optimiser::new(Rule::RmsProp(rule), settings.learning_rate)
 }
 
 impl Method for PfnetFilter {
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
-        self.optimiser.set_rate(self.settings().learning_rate_of(epoch));
+        self.learner.set_rate(self.settings().learning_rate_of(epoch));
         let seed = epoch_seed(self.experiment.seed, epoch);
         let mut tally = Tally::default();
         for (number, batch) in batches(seed, lessons.len(), self.experiment.batch_size)?.iter().enumerate() {
@@ -126,7 +115,7 @@ impl Method for PfnetFilter {
             let walk = Walk::new(&lesson, self.settings())?;
             let mut recorder = Recorder::new(truth, number as u64, how, &self.normalisation);
             filter::follow(
-                &self.network,
+                self.learner.net(),
                 self.settings(),
                 &walk,
                 &filter,
@@ -143,32 +132,16 @@ impl Method for PfnetFilter {
     }
 
     fn parameters(&self) -> Vec<Named> {
-        self.network.values().to_vec()
+        self.learner.values().to_vec()
     }
 
     fn memory(&self) -> Vec<Named> {
-        optimiser_memory(&self.optimiser)
+        self.learner.memory()
     }
 
     fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
-        self.network.set(parameters)?;
-        self.optimiser = fresh(self.settings()).with_state(&optimiser_state(memory));
-        Ok(())
+        self.learner.restore(parameters, memory)
     }
-}
-
-/// An optimiser's state as a part of a method's memory.
-pub(super) fn optimiser_memory(optimiser: &Optimiser) -> Vec<Named> {
-    let state = optimiser.state().into_iter();
-    state.map(|part| Named { name: format!("{PREFIX}{}", part.name), ..part }).collect()
-}
-
-/// The optimiser's part of a method's memory.
-pub(super) fn optimiser_state(memory: Option<&[Named]>) -> Vec<Named> {
-    let part = |part: &Named| {
-        part.name.strip_prefix(PREFIX).map(|name| Named { name: name.to_owned(), ..part.clone() })
-    };
-    memory.unwrap_or_default().iter().filter_map(part).collect()
 }
 
 /// The batches of an epoch: all trajectories once, in a new order; what does not fill a batch is left out.

@@ -37,7 +37,7 @@ mod networks;
 mod stages;
 
 use super::filtering::{Course, Make};
-use super::learner::Learner;
+use super::learner::{Learner, OnTensors};
 use super::observed::Observed;
 use super::own_log::reading_plan;
 use super::sdpf;
@@ -50,7 +50,7 @@ use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, Tra
 use crate::model::Measurement;
 use crate::objective::{KernelDensity, WeightedSum};
 use crate::online::{OnlineFilter, Start as OnlineStart};
-use crate::parameters::{Named, values, with_values};
+use crate::parameters::{Named, with_values};
 use crate::resample::{Resampler, Scheme, Truncate};
 use crate::space::Space;
 use burn::tensor::{DType, Device, Tensor};
@@ -78,7 +78,7 @@ pub struct Jonschkowski<L: Measurement<Cues = Tensor<3>>> {
     normalisation: Normalisation,
     course: Course<Networks<L>>,
     make: Make<Networks<L>>,
-    learner: Learner<Networks<L>>,
+    learner: Learner<OnTensors<Networks<L>>>,
     /// What is learned from end to end in place of windows that begin anywhere.
     windows: Option<Windows>,
     /// The stage that the optimiser's memory is of.
@@ -125,7 +125,7 @@ where
             experiment: experiment.clone(),
             normalisation: normalisation.clone(),
             course,
-            learner: Learner::new(make(&Device::flex().autodiff())),
+            learner: Learner::of(make(&Device::flex().autodiff())),
             make,
             windows: Windows::of(experiment, WINDOW),
             stage: None,
@@ -134,7 +134,7 @@ where
     }
 
     fn deployed(&self) -> &Networks<L> {
-        self.deployed.get_or_init(|| with_values((self.make)(&Device::flex()), &values(self.learner.model())))
+        self.deployed.get_or_init(|| with_values((self.make)(&Device::flex()), self.learner.values()))
     }
 
     /// The loss of one update, `[1]`, and its figures; `seed` names everything random.
@@ -223,7 +223,7 @@ where
     }
 
     fn parameters(&self) -> Vec<Named> {
-        self.learner.parameters()
+        self.learner.values().to_vec()
     }
 
     fn memory(&self) -> Vec<Named> {

@@ -2,7 +2,7 @@
 
 use super::filtering::Make;
 use super::following;
-use super::learner::Learner;
+use super::learner::{Learner, OnTensors};
 use super::observed::Observed;
 use super::own_log::reading_plan;
 use super::tracking::{in_batches, poses};
@@ -17,7 +17,7 @@ use crate::model::Encoder;
 use crate::nets::{ConvPlan, ImageEncoder, ReadingEncoder, WithStart};
 use crate::online::{OnlineFilter, Start as OnlineStart};
 use crate::optimise::Report;
-use crate::parameters::{Init, Named, values, with_values};
+use crate::parameters::{Init, Named, with_values};
 use crate::space::Space;
 use burn::tensor::{DType, Device, Tensor};
 use driftless_world::evaluation::Track;
@@ -92,7 +92,7 @@ pub struct LstmMethod<O: Recurrent> {
     experiment: Experiment,
     normalisation: Arc<Normalisation>,
     make: Make<RecurrentBaseline<O>>,
-    learner: Learner<RecurrentBaseline<O>>,
+    learner: Learner<OnTensors<RecurrentBaseline<O>>>,
     workspace: KernelWorkspace,
     windows: Option<Windows>,
     /// The network without gradients, for robots online; made when missing.
@@ -132,7 +132,7 @@ impl<O: Recurrent> LstmMethod<O> {
         Self {
             experiment: experiment.clone(),
             normalisation: Arc::new(normalisation.clone()),
-            learner: Learner::new(make(&Device::flex().autodiff())),
+            learner: Learner::of(make(&Device::flex().autodiff())),
             make,
             workspace: KernelWorkspace::default(),
             windows: Windows::of(experiment, WINDOW),
@@ -141,7 +141,7 @@ impl<O: Recurrent> LstmMethod<O> {
     }
 
     fn deployed(&self) -> &RecurrentBaseline<O> {
-        self.deployed.get_or_init(|| with_values((self.make)(&Device::flex()), &values(self.learner.model())))
+        self.deployed.get_or_init(|| with_values((self.make)(&Device::flex()), self.learner.values()))
     }
 
     /// One update: on the kernels if the experiment wants them and they can, by tensors else.
@@ -227,7 +227,7 @@ where
     }
 
     fn parameters(&self) -> Vec<Named> {
-        self.learner.parameters()
+        self.learner.values().to_vec()
     }
 
     fn memory(&self) -> Vec<Named> {

@@ -23,10 +23,10 @@ use super::anchored::Supervision;
 use super::anchored::noise::{self, Noise};
 use super::anchored::paths::without_path;
 use super::anchored::store::{learned_of, paths_of, stored_learned, stored_paths};
+use super::learner::Learner;
 use crate::error::Result;
 use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
 use crate::online::{OnlineFilter, Start};
-use crate::optimise::{Adam, Optimiser, Rule, Schedule};
 use crate::parameters::Named;
 use crate::resample::ResamplerSettings;
 use crate::smooth::chain::Bridge;
@@ -46,8 +46,8 @@ use updates::Workspaces;
 use walks::Walk;
 
 /// Adam's first rate, and the share of it that is left in the end.
-pub(super) const RATE: f64 = 2e-3;
-pub(super) const LEAST_RATE: f64 = 0.02;
+const RATE: f64 = 2e-3;
+const LEAST_RATE: f64 = 0.02;
 /// Epochs between two draws of paths, and between two calibrations.
 const ROUND: u64 = 5;
 /// What a column's log-likelihood is multiplied by until it is calibrated.
@@ -68,9 +68,8 @@ const MORE_WHILE_WIDE: usize = 4;
 /// The methods `driftless` and `driftless-supervised` in houses.
 pub struct RangeScan {
     supervision: Supervision,
-    network: Network,
+    learner: Learner<Network>,
     camera: Camera,
-    optimiser: Optimiser,
     normalisation: Normalisation,
     epochs: u64,
     updates: u64,
@@ -113,19 +112,17 @@ impl RangeScan {
         let [channels, height, width] = normalisation.pixels.shape();
         let plan = ScanPlan { image: [height, width], channels, bins: BINS };
         let updates = experiment.house.updates;
-        let schedule =
-            Schedule::Cosine { updates: experiment.epochs.saturating_mul(updates), least: LEAST_RATE };
+        let all_updates = experiment.epochs.saturating_mul(updates);
         let first = Random::stream(experiment.seed, 0).bits();
-        let mut network = Network::new(plan, &mut Random::new(first));
+        let mut learner = network::learner(plan, all_updates, &mut Random::new(first));
         let begun = &experiment.house.weights;
         if !begun.as_os_str().is_empty() {
-            network.set(&weights::read(begun, weights::WEIGHTS)?)?;
+            learner.set(&weights::read(begun, weights::WEIGHTS)?)?;
         }
         Ok(Self {
             supervision,
-            network,
+            learner,
             camera: Camera::new(plan.image, plan.columns(), METRES_PER_PIXEL, follower::UNITS_PER_PIXEL),
-            optimiser: Optimiser::new(Rule::Adam(Adam::default()), RATE).with_schedule(schedule),
             normalisation: normalisation.clone(),
             epochs: experiment.epochs,
             updates,
@@ -180,13 +177,13 @@ impl Method for RangeScan {
     }
 
     fn parameters(&self) -> Vec<Named> {
-        let mut all = self.network.values().to_vec();
+        let mut all = self.learner.values().to_vec();
         all.extend(stored_learned(self.tempering, self.noise));
         all
     }
 
     fn memory(&self) -> Vec<Named> {
-        let mut all = self.optimiser.state();
+        let mut all = self.learner.memory();
         if self.supervision == Supervision::BetweenLabels {
             all.extend(stored_paths(&self.paths, self.effective_sample_size));
         }
@@ -194,11 +191,10 @@ impl Method for RangeScan {
     }
 
     fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
-        self.network.set(parameters)?;
+        self.learner.restore(parameters, memory)?;
         (self.tempering, self.noise) = learned_of(parameters)?;
         (self.bridges, self.paths) = (None, Vec::new());
         let Some(memory) = memory else { return Ok(()) };
-        self.optimiser = self.optimiser.clone().with_state(memory);
         if self.supervision == Supervision::BetweenLabels {
             (self.paths, self.effective_sample_size) = paths_of(memory)?;
         }

@@ -8,6 +8,7 @@ mod follow;
 
 use super::anchored::training::load;
 use super::anchored::{LEAST_RATE, RATE, sensor};
+use super::learner::Learner;
 use super::updates::{Figures, Tally};
 use crate::error::{Error, Result};
 use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
@@ -15,7 +16,7 @@ use crate::nets::{Activation, ConvPlan, ImageEncoder, Mlp};
 use crate::online::{OnlineFilter, Start};
 use crate::ops::{chain, chain_gradient, image_gradients, image_net, load_chain, load_images};
 use crate::optimise::{Adam, Optimiser, Rule, Schedule};
-use crate::parameters::{self, Init, Named};
+use crate::parameters::{self, Init, Named, Net};
 use burn::module::Module;
 use burn::tensor::{DType, Device};
 use driftless_kernels::Cpu;
@@ -55,11 +56,7 @@ impl Network {
 pub(super) struct Regression {
     normalisation: Normalisation,
     seed: u64,
-    /// The network's shape; its weights are the values, which `net` has where kernels want them.
-    network: Network,
-    values: Vec<Named>,
-    net: Estimator,
-    optimiser: Optimiser,
+    learner: Learner<Estimator>,
     /// Of the rate, over epochs: how many updates one has depends on the labels.
     schedule: Schedule,
 }
@@ -76,14 +73,13 @@ impl Regression {
     /// For mazes; not trained yet.
     pub(super) fn new(experiment: &Experiment, normalisation: &Normalisation) -> Self {
         let network = Network::new(experiment.seed, normalisation);
-        let head = chain(&network.head);
+        let (frame_encoder, head) = (image_net(&network.encoder), chain(&network.head));
+        let net = Estimator { frame_encoder, cells: Vec::new(), head };
+        let optimiser = Optimiser::new(Rule::Adam(Adam::default()), RATE);
         Self {
             normalisation: normalisation.clone(),
             seed: experiment.seed,
-            values: parameters::values(&network),
-            net: Estimator { frame_encoder: image_net(&network.encoder), cells: Vec::new(), head },
-            network,
-            optimiser: Optimiser::new(Rule::Adam(Adam::default()), RATE),
+            learner: Learner::new(net, parameters::values(&network), optimiser),
             schedule: Schedule::Cosine { updates: experiment.epochs, least: LEAST_RATE },
         }
     }
@@ -122,19 +118,20 @@ impl Regression {
         }
         Ok(all)
     }
+}
 
-    /// By all parameters, in the order of the fields.
-    fn gradients(&self, by: &EstimatorGradient) -> Vec<Named> {
-        let Network { encoder, .. } = &self.network;
-        let mut all = image_gradients("encoder", encoder, &self.net.frame_encoder, &by.frame_encoder);
-        all.extend(chain_gradient("head", &self.net.head, &by.head));
-        all
+impl Net for Estimator {
+    fn load(&mut self, values: &[Named]) {
+        load_images(&mut self.frame_encoder, "encoder", values);
+        load_chain(&mut self.head, "head", values);
     }
+}
 
-    fn load(&mut self) {
-        load_images(&mut self.net.frame_encoder, "encoder", &self.values);
-        load_chain(&mut self.net.head, "head", &self.values);
-    }
+/// By all parameters, in the order of the fields.
+fn gradients(net: &Estimator, by: &EstimatorGradient) -> Vec<Named> {
+    let mut all = image_gradients("encoder", &net.frame_encoder, &by.frame_encoder);
+    all.extend(chain_gradient("head", &net.head, &by.head));
+    all
 }
 
 /// Room of updates, used again from one to the next.
@@ -190,14 +187,12 @@ impl Method for Regression {
         let all = self.examples(&load(lessons, epoch)?)?;
         let mut random = Random::stream(self.seed, epoch);
         let (mut tally, mut workspace) = (Tally::default(), Workspace::default());
-        self.optimiser.set_rate(RATE * self.schedule.factor(epoch - 1));
+        self.learner.set_rate(RATE * self.schedule.factor(epoch - 1));
         // One pass: with the same crops and noise several times, they were learned by heart instead of the maze.
         for _ in 0..all.targets.len().div_ceil(BATCH[0] * BATCH[1]) {
             workspace.draw(&all, &mut random);
-            let loss = workspace.loss(&self.net);
-            let gradients = self.gradients(&workspace.gradient);
-            let step = self.optimiser.step_on(&mut self.values, loss, &gradients);
-            self.load();
+            let loss = workspace.loss(self.learner.net());
+            let step = self.learner.step_by(loss, &gradients(self.learner.net(), &workspace.gradient));
             tally.add(&Figures { losses: vec![("loss", loss)], effective_sample_size: None }, &step);
         }
         Ok(tally.report())
@@ -212,20 +207,15 @@ impl Method for Regression {
     }
 
     fn parameters(&self) -> Vec<Named> {
-        self.values.clone()
+        self.learner.values().to_vec()
     }
 
     fn memory(&self) -> Vec<Named> {
-        self.optimiser.state()
+        self.learner.memory()
     }
 
     fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
-        parameters::replace(&mut self.values, parameters)?;
-        self.load();
-        if let Some(memory) = memory {
-            self.optimiser = self.optimiser.clone().with_state(memory);
-        }
-        Ok(())
+        self.learner.restore(parameters, memory)
     }
 }
 

@@ -35,20 +35,15 @@ pub(super) fn image_plan(plan: &ConvPlan) -> ImagePlan {
 }
 
 /// By all parameters of an encoder of this name.
-pub(crate) fn image_gradients(
-    name: &str,
-    of: &ImageEncoder,
-    net: &ImageNet,
-    by: &ImageGradient,
-) -> Vec<Named> {
+pub(crate) fn image_gradients(name: &str, net: &ImageNet, by: &ImageGradient) -> Vec<Named> {
     let mut all = Vec::new();
-    for (number, conv) in of.convs.iter().enumerate() {
-        let (shape, name) = (conv.weight.dims(), format!("{name}.convs.{number}"));
+    for number in 0..net.convs() {
+        let (shape, name) = (net.conv_shape(number), format!("{name}.convs.{number}"));
         let bias = by.convs[number].bias[..shape[0]].iter().copied();
         all.push(Named::singles(format!("{name}.weight"), &shape, net.conv_gradient(number, by)));
         all.push(Named::singles(format!("{name}.bias"), &[shape[0]], bias));
     }
-    let shape = of.dense.weight.dims();
+    let shape = net.dense_shape();
     let bias = by.dense.bias[..shape[1]].iter().copied();
     all.push(Named::singles(format!("{name}.dense.weight"), &shape, net.dense_gradient(by)));
     all.push(Named::singles(format!("{name}.dense.bias"), &[shape[1]], bias));

@@ -39,10 +39,8 @@ impl Matched<'_> {
 
     /// Derivatives by all parameters.
     pub(crate) fn named(&self, nets: &Networks, by: &Gradient) -> Vec<Named> {
-        let (name, measurement) = self.measurement;
-        let frame_encoder = format!("{name}.observation");
-        let mut all =
-            image_gradients(&frame_encoder, &measurement.observation, &nets.frame_encoder, &by.frame_encoder);
+        let (name, _) = self.measurement;
+        let mut all = image_gradients(&format!("{name}.observation"), &nets.frame_encoder, &by.frame_encoder);
         all.extend(chain_gradient(&format!("{name}.state.mlp"), &nets.poses.layers, &by.poses));
         if let Some((name, decoder)) = self.decoder {
             all.extend(decoder_gradients(name, decoder, &nets.decoder, &by.decoder));

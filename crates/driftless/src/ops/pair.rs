@@ -6,7 +6,7 @@ use super::images::{image_gradients, image_net, load_images};
 use crate::dropout::Phase;
 use crate::model::{MOST_LOG_SHARPNESS, SharpMatch};
 use crate::nets::{Activation, ImageEncoder, PlaceEncoder, Projected, Waves};
-use crate::parameters::{self, Named};
+use crate::parameters::{self, Named, Net};
 use driftless_core::Particles;
 use driftless_kernels::Cpu;
 use driftless_kernels::contrast::{Atlas, Examples, Pair, PairGradient, PairMemory, Workspace};
@@ -48,20 +48,6 @@ impl FrameEncoder {
         encoder
     }
 
-    /// Other weights, by name.
-    ///
-    /// # Panics
-    /// If one is missing.
-    pub(crate) fn load(&mut self, values: &[Named]) {
-        let Pair { frame_encoder, last, places, sharpness } = &mut self.pair;
-        load_images(frame_encoder, "observation.inner", values);
-        load_layer(last, "observation.last", values);
-        load_chain(places, "state.mlp", values);
-        let log = f64::from(by_name(values, "log_sharpness")[0]);
-        self.bound = log.abs() > MOST_LOG_SHARPNESS;
-        *sharpness = log.clamp(-MOST_LOG_SHARPNESS, MOST_LOG_SHARPNESS).exp() as f32;
-    }
-
     /// For deployment: the same scores from fewer products, see [`Pair::rotated`].
     pub(crate) fn rotated(&self) -> Self {
         Self { pair: self.pair.rotated(), ..self.clone() }
@@ -71,7 +57,6 @@ impl FrameEncoder {
     /// [`SharpMatch::contrast`] of [`crate::model::Encoder::encode`] with one step for each image.
     pub(crate) fn contrast(
         &self,
-        matcher: &Matcher,
         images: &[f32],
         poses: &Particles,
         phase: Phase,
@@ -82,7 +67,7 @@ impl FrameEncoder {
         let places = self.rows(poses);
         let examples = Examples { images, masks: masks.as_deref(), places: &places };
         let (loss, gradient) = self.pair.contrast(self.cpu, &examples, workspace);
-        (loss, self.named(matcher, &gradient))
+        (loss, self.named(&gradient))
     }
 
     fn rows(&self, poses: &Particles) -> Vec<f32> {
@@ -131,18 +116,25 @@ impl FrameEncoder {
     }
 
     /// Derivatives by all parameters, in the order of the fields.
-    fn named(&self, matcher: &Matcher, by: &PairGradient) -> Vec<Named> {
-        let mut all = image_gradients(
-            "observation.inner",
-            &matcher.observation.inner,
-            &self.pair.frame_encoder,
-            &by.frame_encoder,
-        );
+    fn named(&self, by: &PairGradient) -> Vec<Named> {
+        let mut all = image_gradients("observation.inner", &self.pair.frame_encoder, &by.frame_encoder);
         all.extend(layer_gradient("observation.last", self.pair.last.shape(), &by.last));
         all.extend(chain_gradient("state.mlp", &self.pair.places, &by.places));
         let by_log = if self.bound { 0.0 } else { by.sharpness * f64::from(self.pair.sharpness) };
         all.push(Named::singles("log_sharpness".to_owned(), &[1], [by_log as f32]));
         all
+    }
+}
+
+impl Net for FrameEncoder {
+    fn load(&mut self, values: &[Named]) {
+        let Pair { frame_encoder, last, places, sharpness } = &mut self.pair;
+        load_images(frame_encoder, "observation.inner", values);
+        load_layer(last, "observation.last", values);
+        load_chain(places, "state.mlp", values);
+        let log = f64::from(by_name(values, "log_sharpness")[0]);
+        self.bound = log.abs() > MOST_LOG_SHARPNESS;
+        *sharpness = log.clamp(-MOST_LOG_SHARPNESS, MOST_LOG_SHARPNESS).exp() as f32;
     }
 }
 

@@ -21,12 +21,8 @@ fn kernel(lstm: &Lstm) -> recurrent::Lstm {
 }
 
 /// Derivatives by all parameters, in the order of the fields.
-pub(crate) fn estimator_gradients(
-    of: &RecurrentBaseline<ImageEncoder>,
-    net: &Estimator,
-    by: &EstimatorGradient,
-) -> Vec<Named> {
-    let mut all = image_gradients("observation", &of.observation, &net.frame_encoder, &by.frame_encoder);
+pub(crate) fn estimator_gradients(net: &Estimator, by: &EstimatorGradient) -> Vec<Named> {
+    let mut all = image_gradients("observation", &net.frame_encoder, &by.frame_encoder);
     for (number, (cell, by)) in net.cells.iter().zip(&by.cells).enumerate() {
         let (name, [weight, bias]) = (format!("cells.{number}.gates"), cell.gradient(by));
         let shape = [cell.inputs() + cell.units(), 4 * cell.units()];

@@ -3,7 +3,7 @@
 
 use crate::files::rigid::Rigid;
 use crate::files::ros::LaserScan;
-use driftless_core::pose::wrap;
+use driftless_core::pose::{compose, wrap};
 use std::f64::consts::TAU;
 
 /// A scanner this near to the robot's centre is at its centre, in metres.
@@ -92,15 +92,14 @@ pub fn stride(count: usize, most: usize) -> usize {
 
 /// The nearest surface in a direction; NaN if there is none.
 fn nearest((sine, cosine): (f64, f64), surfaces: &[([f64; 2], [f64; 2])]) -> f32 {
-    let left = |p: [f64; 2]| cosine * p[1] - sine * p[0];
-    let ahead = |p: [f64; 2]| cosine * p[0] + sine * p[1];
+    let turned = |p: [f64; 2]| compose([cosine, -sine], p);
     let hits = surfaces.iter().filter_map(|&(a, b)| {
-        let (from, to) = (left(a), left(b));
+        let ([near, from], [far, to]) = (turned(a), turned(b));
         if from * to > 0.0 || from == to {
             return None;
         }
         let share = from / (from - to);
-        let range = ahead(a) + share * (ahead(b) - ahead(a));
+        let range = near + share * (far - near);
         (range > 0.0).then_some(range as f32)
     });
     hits.reduce(f32::min).unwrap_or(f32::NAN)

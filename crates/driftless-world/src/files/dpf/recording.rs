@@ -4,6 +4,7 @@ use super::DpfFile;
 use crate::error::{Error, Result};
 use crate::files::array::Array;
 use crate::files::npy::Dtype;
+use crate::pose::compose;
 use crate::trajectory::{Images, Pixels};
 use std::f32::consts::PI;
 use std::ops::Range;
@@ -206,8 +207,8 @@ pub(super) fn state(pose: [f64; 3]) -> [f32; 3] {
 pub(super) fn motion(from: [f64; 3], to: [f64; 3]) -> [f32; 3] {
     let ([x0, y0, heading], [x1, y1, next]) = (state(from), state(to));
     let (s, c) = heading.sin_cos();
-    let (dx, dy) = (x1 - x0, y1 - y0);
-    [c * dx + s * dy, s * dx - c * dy, wrap(next - heading)]
+    let [forward, left] = compose([c, -s], [x1 - x0, y1 - y0]);
+    [forward, -left, wrap(next - heading)]
 }
 
 #[cfg(test)]

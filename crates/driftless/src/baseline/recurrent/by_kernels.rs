@@ -59,7 +59,7 @@ impl RecurrentBaseline<ImageEncoder> {
         let by_said = said.grad(&loss.backward()).expect("the loss is made of what is said");
         let by_said = by_step(&by_said, net.head.width());
         net.backward(Cpu::best(), &seen, &by_said, memory, gradient);
-        Some((value, estimator_gradients(self, net, gradient)))
+        Some((value, estimator_gradients(net, gradient)))
     }
 
     /// [`RecurrentBaseline::estimates`] without gradients; nothing where the kernels cannot.

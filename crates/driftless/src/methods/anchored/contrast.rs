@@ -1,6 +1,5 @@
 //! One update: which images belong to which poses.
 
-use super::sensor::Matcher;
 use crate::dropout::Phase;
 use crate::ops::FrameEncoder;
 use crate::parameters::Named;
@@ -20,7 +19,7 @@ pub struct Example<'a> {
 
 /// The contrastive loss of images drawn at random, and its gradient.
 pub fn loss(
-    (encoder, matcher): (&FrameEncoder, &Matcher),
+    encoder: &FrameEncoder,
     examples: &[Example<'_>],
     workspace: &mut Workspace,
     random: &mut Random,
@@ -34,5 +33,5 @@ pub fn loss(
         (0..POSES).for_each(|_| poses.push(&example.poses[random.below(example.poses.len())]));
     }
     let phase = Phase::Training { seed: random.bits() };
-    encoder.contrast(matcher, &pixels, &poses, phase, workspace)
+    encoder.contrast(&pixels, &poses, phase, workspace)
 }

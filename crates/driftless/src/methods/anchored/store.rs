@@ -3,7 +3,7 @@
 use super::noise::Noise;
 use super::{AnchoredEm, Supervision};
 use crate::error::{Error, Result};
-use crate::parameters::{Named, replace};
+use crate::parameters::Named;
 use burn::tensor::DType;
 
 const TEMPER: &str = "filter.tempering";
@@ -24,14 +24,14 @@ pub(in crate::methods) fn find<'a>(all: &'a [Named], name: &str) -> Result<&'a [
 impl AnchoredEm {
     /// The network, and the two settings of the filter that were learned.
     pub(super) fn stored_parameters(&self) -> Vec<Named> {
-        let mut all = self.values.clone();
+        let mut all = self.learner.values().to_vec();
         all.extend(stored_learned(self.tempering, self.noise));
         all
     }
 
     /// The optimiser's state, and the paths drawn last.
     pub(super) fn stored_memory(&self) -> Vec<Named> {
-        let mut all = self.optimiser.state();
+        let mut all = self.learner.memory();
         if self.supervision == Supervision::LabelsAlone {
             return all;
         }
@@ -41,12 +41,10 @@ impl AnchoredEm {
 
     pub(super) fn take_back(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
         let learned = learned_of(parameters)?;
-        replace(&mut self.values, parameters)?;
-        self.encoder.load(&self.values);
+        self.learner.restore(parameters, memory)?;
         (self.tempering, self.noise) = learned;
         (self.bridges, self.drawn) = (None, Vec::new());
         let Some(memory) = memory else { return Ok(()) };
-        self.optimiser = self.optimiser.clone().with_state(memory);
         if self.supervision == Supervision::LabelsAlone {
             return Ok(());
         }

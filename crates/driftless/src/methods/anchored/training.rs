@@ -122,10 +122,9 @@ impl AnchoredEm {
         let mut random = Random::stream(self.seed, epoch);
         let (mut tally, mut workspace) = (Tally::default(), Workspace::default());
         for _ in 0..UPDATES {
-            let networks = (&self.encoder, &self.matcher);
-            let (value, gradients) = contrast::loss(networks, &examples, &mut workspace, &mut random);
-            let step = self.optimiser.step_on(&mut self.values, value, &gradients);
-            self.encoder.load(&self.values);
+            let encoder = self.learner.net();
+            let (value, gradients) = contrast::loss(encoder, &examples, &mut workspace, &mut random);
+            let step = self.learner.step_by(value, &gradients);
             tally.add(&Figures { losses: vec![("contrast", value)], effective_sample_size: None }, &step);
         }
         Ok(tally.report())

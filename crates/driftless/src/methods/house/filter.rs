@@ -1,6 +1,5 @@
 //! PF-net's network as a sensor of the particle filter.
 
-use super::network::Network;
 use super::particles::{State, first};
 use super::training::Pool;
 use super::walk::{PIXELS_PER_UNIT, Walk};
@@ -12,7 +11,7 @@ use driftless_core::{
     Belief, Filter, FilterState, Motion, Particles, Reading, Sensor, Space, Stream, Workspace,
 };
 use driftless_kernels::Cpu;
-use driftless_kernels::pfnet::PfnetMemory;
+use driftless_kernels::pfnet::{PfnetMemory, PfnetNet};
 use driftless_world::pose::Frame;
 use driftless_world::random::Random;
 use rayon::prelude::*;
@@ -22,7 +21,7 @@ pub(super) const TOGETHER: usize = 32;
 
 /// The network and the image of one step.
 struct PfnetSensor<'a> {
-    network: &'a Network,
+    net: &'a PfnetNet,
     settings: &'a HouseSettings,
     walk: &'a Walk,
     t: usize,
@@ -32,7 +31,7 @@ struct PfnetSensor<'a> {
 
 impl Sensor for PfnetSensor<'_> {
     fn log_likelihoods(&mut self, particles: &Particles, log: &mut [f32]) -> Reading {
-        let (net, cpu, pool) = (self.network.net(), Cpu::best(), &self.pool);
+        let (net, cpu, pool) = (self.net, Cpu::best(), &self.pool);
         let image = &self.walk.images[self.t * net.pixels()..][..net.pixels()];
         if !image.iter().all(|x| x.is_finite()) {
             return Reading::Missing;
@@ -53,7 +52,7 @@ impl Sensor for PfnetSensor<'_> {
 
 /// The network in training: it has seen all images of a block, and remembers what the way back needs.
 pub(super) struct BlockSensor<'a> {
-    network: &'a Network,
+    net: &'a PfnetNet,
     settings: &'a HouseSettings,
     walk: &'a Walk,
     memory: &'a mut PfnetMemory,
@@ -65,24 +64,22 @@ pub(super) struct BlockSensor<'a> {
 impl<'a> BlockSensor<'a> {
     /// Sees so many images from a step on, for so many particles.
     pub(super) fn new(
-        network: &'a Network,
+        net: &'a PfnetNet,
         settings: &'a HouseSettings,
         walk: &'a Walk,
         (from, steps, count): (usize, usize, usize),
         memory: &'a mut PfnetMemory,
     ) -> Self {
-        let net = network.net();
         let images = &walk.images[from * net.pixels()..(from + steps) * net.pixels()];
         net.see(Cpu::best(), images, count, true, memory);
-        Self { network, settings, walk, memory, views: vec![0.0; count * net.view()], step: 0 }
+        Self { net, settings, walk, memory, views: vec![0.0; count * net.view()], step: 0 }
     }
 }
 
 impl Sensor for BlockSensor<'_> {
     fn log_likelihoods(&mut self, particles: &Particles, log: &mut [f32]) -> Reading {
-        let net = self.network.net();
-        look(self.walk, self.settings, (particles, 0), net.view(), &mut self.views);
-        net.weigh(Cpu::best(), self.step, &self.views, self.memory, log);
+        look(self.walk, self.settings, (particles, 0), self.net.view(), &mut self.views);
+        self.net.weigh(Cpu::best(), self.step, &self.views, self.memory, log);
         Reading::Present
     }
 }
@@ -121,7 +118,7 @@ pub(in crate::methods) fn started(poses: &[State]) -> FilterState {
 
 /// Follows a walk; `show` is given each belief, in the experiment's units, and the log evidence of what was seen.
 pub(super) fn follow(
-    network: &Network,
+    net: &PfnetNet,
     settings: &HouseSettings,
     walk: &Walk,
     filter: &Filter,
@@ -134,7 +131,7 @@ pub(super) fn follow(
     let (mut state, mut workspace) = (started(&poses), Workspace::new(Space::SE2));
     let (odometry, mut draws) = (odometry(settings.noise()), Stream::new(seed, number));
     let (seen, pool) = <(PfnetMemory, Pool)>::default();
-    let mut sensor = PfnetSensor { network, settings, walk, t: 0, seen, pool };
+    let mut sensor = PfnetSensor { net, settings, walk, t: 0, seen, pool };
     for (t, action) in walk.actions.iter().enumerate() {
         sensor.t = t;
         let mut driven = odometry.by(Some(action.map(|x| x as f32)));

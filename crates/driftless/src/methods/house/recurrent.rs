@@ -9,14 +9,15 @@ mod head;
 mod rollout;
 
 use super::super::updates::{Figures, Tally, epoch_seed};
-use super::network::Network;
+use super::network::{first_branches, gradients, half_square};
 use super::told;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
-use crate::optimise::{Optimiser, Report};
-use crate::parameters::{self, Init, Named};
+use crate::methods::learner::Learner;
+use crate::optimise::Report;
+use crate::parameters::{self, Init, Named, Net};
 use burn::tensor::{DType, Device};
-use driftless_kernels::pfnet::PfnetPlan;
+use driftless_kernels::pfnet::{PfnetNet, PfnetPlan};
 use driftless_world::evaluation::Track;
 use driftless_world::labels::Lesson;
 use driftless_world::pose::Pose;
@@ -33,9 +34,21 @@ const HEAD: &str = "recurrent.";
 /// An LSTM behind PF-net's branches.
 pub struct HouseLstm {
     experiment: Experiment,
-    network: Network,
+    learner: Learner<Networks>,
+}
+
+/// PF-net's branches on the kernels, and what follows them on tensors.
+struct Networks {
+    branches: PfnetNet,
     head: Head,
-    optimiser: Optimiser,
+}
+
+impl Net for Networks {
+    fn load(&mut self, values: &[Named]) {
+        self.branches.load(values);
+        let of_head: Vec<Named> = values.iter().filter_map(without_prefix).collect();
+        self.head = parameters::with_values(self.head.clone(), &of_head);
+    }
 }
 
 impl HouseLstm {
@@ -43,11 +56,14 @@ impl HouseLstm {
     pub fn new(experiment: &Experiment, normalisation: &Normalisation) -> Self {
         let [image_channels, _, _] = normalisation.pixels.shape();
         let plan = PfnetPlan { map_channels: experiment.house.map_mode().channels(), image_channels };
-        let network = Network::branches(plan, &mut Random::stream(experiment.seed, 0));
+        let mut values = first_branches(plan, &mut Random::stream(experiment.seed, 0));
         let mut init =
             Init::new(Random::stream(experiment.seed, 1).bits(), &Device::flex().autodiff(), DType::F32);
-        let optimiser = super::fresh(&experiment.house);
-        Self { experiment: experiment.clone(), network, head: Head::new(&mut init), optimiser }
+        let head = Head::new(&mut init);
+        values.extend(parameters::values(&head).into_iter().map(with_prefix));
+        let networks = Networks { branches: PfnetNet::new(plan), head };
+        let learner = Learner::new(networks, values, super::optimiser(&experiment.house));
+        Self { experiment: experiment.clone(), learner }
     }
 
     /// All blocks of a batch, an update each.
@@ -64,35 +80,18 @@ impl HouseLstm {
     }
 
     fn update(&mut self, walks: &[Walk], carried: &mut Carried, from: usize) -> (Figures, Report) {
-        let settings = &self.experiment.house;
+        let (settings, Networks { branches, head }) = (&self.experiment.house, self.learner.net());
         let labels = walks.iter().flat_map(|walk| &walk.labels[from..from + settings.block]);
         // A mean over the poses that are known.
         let labelled = (labels.flatten().count() as f64).max(1.0);
-        let Rollout { error, known, gradients, head } =
-            rollout::block(&self.network, &self.head, settings, (walks, carried), from, 1.0 / labelled);
-        let loss = error / labelled + settings.l2 * self.network.half_square();
-        let mut all = self.network.gradients(&gradients, settings.l2);
-        all.extend(head.into_iter().map(with_prefix));
-        let mut values = self.parameters();
-        let report = self.optimiser.step_on(&mut values, loss, &all);
-        if report.skipped.is_none() {
-            self.take(&values).expect("they are its own");
-        }
+        let Rollout { error, known, gradients: by_branches, head: by_head } =
+            rollout::block(branches, head, settings, (walks, carried), from, 1.0 / labelled);
+        let loss = error / labelled + settings.l2 * half_square(self.learner.values());
+        let mut all = gradients(self.learner.values(), branches, &by_branches, settings.l2);
+        all.extend(by_head.into_iter().map(with_prefix));
+        let report = self.learner.step_by(loss, &all);
         let losses = vec![("loss", loss), ("squared error", error / (known as f64).max(1.0))];
         (Figures { losses, effective_sample_size: None }, report)
-    }
-
-    fn take(&mut self, values: &[Named]) -> Result<()> {
-        self.network.set(values)?;
-        let of_head: Vec<Named> = values.iter().filter_map(without_prefix).collect();
-        for own in parameters::values(&self.head) {
-            if !of_head.iter().any(|given| given.name == own.name && given.shape == own.shape) {
-                let problem = driftless_world::Error::new("is missing, or has another shape");
-                return Err(Error::File(problem.in_field(format!("{HEAD}{}", own.name))));
-            }
-        }
-        self.head = parameters::with_values(self.head.clone(), &of_head);
-        Ok(())
     }
 }
 
@@ -106,7 +105,7 @@ fn without_prefix(part: &Named) -> Option<Named> {
 
 impl Method for HouseLstm {
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
-        self.optimiser.set_rate(self.experiment.house.learning_rate_of(epoch));
+        self.learner.set_rate(self.experiment.house.learning_rate_of(epoch));
         let seed = epoch_seed(self.experiment.seed, epoch);
         let mut tally = Tally::default();
         for batch in super::batches(seed, lessons.len(), self.experiment.batch_size)? {
@@ -119,7 +118,8 @@ impl Method for HouseLstm {
         let one = |(number, episode): (usize, &Trajectory)| {
             let (lesson, truth) = told(number, episode)?;
             let walk = Walk::new(&lesson, &self.experiment.house)?;
-            let poses = estimates(&self.network, &self.head, &self.experiment.house, &walk)?;
+            let Networks { branches, head } = self.learner.net();
+            let poses = estimates(branches, head, &self.experiment.house, &walk)?;
             let pose =
                 |[x, y, heading]: [f64; 3]| Pose::new(x / PIXELS_PER_UNIT, y / PIXELS_PER_UNIT, heading);
             Ok(Track::new(truth, poses.into_iter().map(pose).collect()))
@@ -128,17 +128,14 @@ impl Method for HouseLstm {
     }
 
     fn parameters(&self) -> Vec<Named> {
-        let head = parameters::values(&self.head).into_iter().map(with_prefix);
-        self.network.values().iter().cloned().chain(head).collect()
+        self.learner.values().to_vec()
     }
 
     fn memory(&self) -> Vec<Named> {
-        super::optimiser_memory(&self.optimiser)
+        self.learner.memory()
     }
 
     fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
-        self.take(parameters)?;
-        self.optimiser = super::fresh(&self.experiment.house).with_state(&super::optimiser_state(memory));
-        Ok(())
+        self.learner.restore(parameters, memory)
     }
 }

@@ -1,7 +1,6 @@
 //! A batch of episodes, block after block: what PF-net's filter believes is carried on, gradients are not.
 
 use super::filter::{BlockSensor, odometry, started};
-use super::network::Network;
 use super::objective::{Followed, Sums, Terms};
 use super::particles::{Noted, State, first, log_prior};
 use super::walk::Walk;
@@ -10,7 +9,7 @@ use crate::learn::{HouseBlockStart, HouseSettings};
 use crate::methods::trace_loss;
 use driftless_core::{Filter, FilterState, Particles, Space, Stream, Workspace};
 use driftless_kernels::Cpu;
-use driftless_kernels::pfnet::{PfnetGradient, PfnetMemory};
+use driftless_kernels::pfnet::{PfnetGradient, PfnetMemory, PfnetNet};
 use driftless_world::random::Random;
 use rayon::prelude::*;
 use std::sync::Mutex;
@@ -73,9 +72,9 @@ impl Pool {
     }
 
     /// Zeros for all weights.
-    fn gradient(&self, network: &Network) -> PfnetGradient {
+    fn gradient(&self, net: &PfnetNet) -> PfnetGradient {
         let mut gradient = self.gradients.lock().expect("no thread panicked").pop().unwrap_or_default();
-        gradient.reset(network.net());
+        gradient.reset(net);
         gradient
     }
 
@@ -87,7 +86,7 @@ impl Pool {
 
 /// One block of all excerpts; beliefs move on.
 pub(super) fn block(
-    network: &Network,
+    net: &PfnetNet,
     settings: &HouseSettings,
     terms: Terms,
     (excerpts, carried): (&[Excerpt], &mut [Carried]),
@@ -95,11 +94,11 @@ pub(super) fn block(
 ) -> (Sums, PfnetGradient) {
     let size = excerpts.len().div_ceil(PARTS).max(1);
     let part = |(excerpts, carried): (&[Excerpt], &mut [Carried])| {
-        let mut gradient = pool.gradient(network);
+        let mut gradient = pool.gradient(net);
         let mut sums = Sums::default();
         pool.with(|memory| {
             for (excerpt, carried) in excerpts.iter().zip(carried) {
-                sums.add(one(network, settings, terms, (excerpt, carried), memory, &mut gradient));
+                sums.add(one(net, settings, terms, (excerpt, carried), memory, &mut gradient));
             }
         });
         (sums, gradient)
@@ -118,24 +117,24 @@ pub(super) fn block(
 
 /// One block of one excerpt.
 fn one(
-    network: &Network,
+    net: &PfnetNet,
     settings: &HouseSettings,
     terms: Terms,
     (excerpt, carried): (&Excerpt, &mut Carried),
     memory: &mut PfnetMemory,
     gradient: &mut PfnetGradient,
 ) -> Sums {
-    let followed = follow(network, settings, terms, (excerpt, carried), memory);
+    let followed = follow(net, settings, terms, (excerpt, carried), memory);
     let mut log_gradients = vec![0.0; followed.law.len()];
     let Excerpt { from, labels, heirs, .. } = excerpt;
     let sums = terms.gradient((*from, &followed), labels, heirs.as_deref(), &mut log_gradients);
-    network.net().backward(Cpu::best(), &log_gradients, memory, gradient);
+    net.backward(Cpu::best(), &log_gradients, memory, gradient);
     sums
 }
 
 /// The filter over one block, with all that the way back needs.
 fn follow(
-    network: &Network,
+    net: &PfnetNet,
     settings: &HouseSettings,
     terms: Terms,
     (excerpt, carried): (&Excerpt, &mut Carried),
@@ -143,7 +142,7 @@ fn follow(
 ) -> Followed {
     let (Excerpt { walk, from, labels, .. }, Carried { state, draws }) = (excerpt, carried);
     let count = state.belief.particles.len();
-    let mut sensor = BlockSensor::new(network, settings, walk, (*from, labels.len(), count), memory);
+    let mut sensor = BlockSensor::new(net, settings, walk, (*from, labels.len(), count), memory);
     let (odometry, filter) = (odometry(settings.noise()), terms.filter(count));
     let never = Filter { resample_below: 0.0, ..filter.clone() };
     let (mut followed, mut workspace) = (Followed::default(), Workspace::new(Space::SE2));
@@ -181,7 +180,7 @@ fn law(
 
 /// How many particles at the end of the sequence descend from each one at the end of each block. Beliefs stay.
 pub(super) fn heirs(
-    network: &Network,
+    net: &PfnetNet,
     settings: &HouseSettings,
     blocks: &[(Vec<Excerpt>, Terms)],
     carried: &[Carried],
@@ -191,7 +190,7 @@ pub(super) fn heirs(
         let (mut carried, mut ancestors) = (carried.clone(), Vec::new());
         pool.with(|memory| {
             for (excerpts, terms) in blocks {
-                let followed = follow(network, settings, *terms, (&excerpts[row], &mut carried), memory);
+                let followed = follow(net, settings, *terms, (&excerpts[row], &mut carried), memory);
                 ancestors.extend(followed.trace.ancestors);
             }
         });

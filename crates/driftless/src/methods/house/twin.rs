@@ -4,16 +4,16 @@
 //! variable `DRIFTLESS_PFNET_TWIN`. Without it the test says so and does nothing.
 
 use super::filter::started;
-use super::network::Network;
+use super::network::{first_weights, gradients, half_square};
 use super::objective::{Followed, Terms};
 use super::particles::State;
 use crate::learn::HousePseudoLikelihood;
 use crate::objective::Likelihoods;
-use crate::parameters::Named;
+use crate::parameters::{Named, Net};
 use driftless_core::motion::Noise;
 use driftless_core::{Draws, Motion, Particles, Reading, Sensor, Space, Stream, Workspace};
 use driftless_kernels::Cpu;
-use driftless_kernels::pfnet::{FloorMap, Geometry, PfnetGradient, PfnetMemory, PfnetPlan};
+use driftless_kernels::pfnet::{FloorMap, Geometry, PfnetGradient, PfnetMemory, PfnetNet, PfnetPlan};
 use driftless_world::files::npz::NpzFile;
 use driftless_world::random::Random;
 use std::f64::consts::TAU;
@@ -52,12 +52,14 @@ fn apart(found: &[f32], expected: &[f64]) -> f64 {
     worst / largest
 }
 
-fn network(inputs: &Numbers) -> Network {
-    let mut network = Network::new(PfnetPlan { map_channels: 1, image_channels: 3 }, &mut Random::new(1));
-    let given: Vec<Named> =
-        network.values().iter().map(|own| Named { values: inputs.of(&own.name), ..own.clone() }).collect();
-    network.set(&given).unwrap();
-    network
+/// The network of the inputs, and its weights.
+fn network(inputs: &Numbers) -> (PfnetNet, Vec<Named>) {
+    let plan = PfnetPlan { map_channels: 1, image_channels: 3 };
+    let mut values = first_weights(plan, &mut Random::new(1));
+    values.iter_mut().for_each(|own| own.values = inputs.of(&own.name));
+    let mut net = PfnetNet::new(plan);
+    net.load(&values);
+    (net, values)
 }
 
 /// One of the twin's dumps: sizes B, T, K and what its objective is.
@@ -71,15 +73,15 @@ struct Case<'a> {
 
 impl Case<'_> {
     /// Compares values on the way, and returns the gradient of the objective.
-    fn gradient(&self, network: &Network) -> PfnetGradient {
+    fn gradient(&self, net: &PfnetNet, values: &[Named]) -> PfnetGradient {
         let mut gradient = PfnetGradient::default();
-        gradient.reset(network.net());
-        let (mut memory, mut loss) = (PfnetMemory::default(), L2 * network.half_square());
+        gradient.reset(net);
+        let (mut memory, mut loss) = (PfnetMemory::default(), L2 * half_square(values));
         for row in 0..self.dump.shape("poses")[0] {
-            let followed = self.follow(network, row, &mut memory);
+            let followed = self.follow(net, row, &mut memory);
             let mut log_gradients = vec![0.0; followed.law.len()];
             let sums = self.terms.gradient((0, &followed), &self.labels(row), None, &mut log_gradients);
-            network.net().backward(Cpu::best(), &log_gradients, &mut memory, &mut gradient);
+            net.backward(Cpu::best(), &log_gradients, &mut memory, &mut gradient);
             loss += self.terms.known * sums.error - self.terms.pseudo * sums.pseudo;
         }
         let expected = self.dump.of("loss.total")[0];
@@ -88,11 +90,11 @@ impl Case<'_> {
     }
 
     /// The filter's steps on one row of the batch, with the twin's poses.
-    fn follow(&self, network: &Network, row: usize, memory: &mut PfnetMemory) -> Followed {
+    fn follow(&self, net: &PfnetNet, row: usize, memory: &mut PfnetMemory) -> Followed {
         let [_, steps, count, _] = self.dump.shape("poses")[..] else { panic!("four sizes") };
         let (images, outputs) = (self.inputs.singles("observations"), self.dump.of("outputs"));
-        let pixels = steps * network.net().pixels();
-        network.net().see(Cpu::best(), &images[row * pixels..(row + 1) * pixels], count, true, memory);
+        let pixels = steps * net.pixels();
+        net.see(Cpu::best(), &images[row * pixels..(row + 1) * pixels], count, true, memory);
         let (filter, mut draws) = (self.terms.filter(count), Stream::new(0, 0));
         let (mut state, mut workspace) = (started(&vec![[0.0; 3]; count]), Workspace::new(Space::SE2));
         let mut followed = Followed::default();
@@ -101,7 +103,7 @@ impl Case<'_> {
             let mut motion = Placed(self.poses(first, count));
             let law = if t > 0 { self.log_densities(first - count, count) } else { vec![0.0; count] };
             followed.law.extend(law);
-            let mut sensor = TwinSensor { case: self, network, at: (row, t), memory: &mut *memory };
+            let mut sensor = TwinSensor { case: self, net, at: (row, t), memory: &mut *memory };
             let report = filter.step(&mut state, &mut motion, &mut sensor, &mut draws, &mut workspace);
             followed.trace.push(&state, &workspace, &report);
             let said = &followed.trace.log_likelihoods[t * count..];
@@ -161,7 +163,7 @@ impl Motion for Placed {
 /// The network on the twin's images and maps.
 struct TwinSensor<'a> {
     case: &'a Case<'a>,
-    network: &'a Network,
+    net: &'a PfnetNet,
     at: (usize, usize),
     memory: &'a mut PfnetMemory,
 }
@@ -174,7 +176,7 @@ impl Sensor for TwinSensor<'_> {
             let maps = self.case.dump.of("local_maps");
             assert!(apart(&views, &maps[row * count * 784..(row + 1) * count * 784]) < 1e-3);
         }
-        self.network.net().weigh(Cpu::best(), t, &views, self.memory, log);
+        self.net.weigh(Cpu::best(), t, &views, self.memory, log);
         Reading::Present
     }
 }
@@ -206,7 +208,7 @@ fn values_and_gradients_of_the_twin() {
     };
     let folder = Path::new(&folder);
     let inputs = Numbers::open(folder, "small.npz");
-    let network = network(&inputs);
+    let (net, values) = network(&inputs);
     let sizes = inputs.shape("particles")[0] * inputs.shape("noise")[1];
     let cases = [
         ("released_supervised", Geometry::Released, 0.0, true, false),
@@ -221,8 +223,8 @@ fn values_and_gradients_of_the_twin() {
         let pseudo = pseudo / inputs.shape("particles")[0] as f64;
         let terms = terms(1.0 / sizes as f64, pseudo, normalised);
         let case = Case { inputs: &inputs, dump: &dump, geometry, terms, all_labels };
-        let gradient = case.gradient(&network);
-        for by in network.gradients(&gradient, L2) {
+        let gradient = case.gradient(&net, &values);
+        for by in gradients(&values, &net, &gradient, L2) {
             let expected = dump.of(&format!("grad.{}", by.name));
             let found: Vec<f32> = by.values.iter().map(|&x| x as f32).collect();
             // The twin's own 32 bits differ from its 64 by up to 5e-5, and by 3e-3 where maxima nearly tie; where the

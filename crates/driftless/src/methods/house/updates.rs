@@ -1,5 +1,6 @@
 //! How PF-net's filter is trained: which blocks make an update, and what counts in them.
 
+use super::network::{gradients, half_square};
 use super::objective::{Sums, Terms};
 use super::training::{self, Carried, Excerpt};
 use super::walk::Walk;
@@ -65,7 +66,7 @@ impl PfnetFilter {
         tally: &mut Tally,
     ) {
         let settings = &self.experiment.house;
-        let heirs = training::heirs(&self.network, &self.in_training, &blocks, carried, &self.pool);
+        let heirs = training::heirs(self.learner.net(), &self.in_training, &blocks, carried, &self.pool);
         let known: f64 = blocks.iter().flat_map(|(excerpts, _)| excerpts).map(Excerpt::known).sum();
         let (count, number) = (carried.len(), blocks.len());
         let mut all: Option<(Sums, PfnetGradient, Terms)> = None;
@@ -75,8 +76,13 @@ impl PfnetFilter {
             }
             terms.known = if known > 0.0 { settings.known_weight / known } else { 0.0 };
             terms.pseudo /= number as f64;
-            let (sums, gradient) =
-                training::block(&self.network, &self.in_training, *terms, (excerpts, carried), &self.pool);
+            let (sums, gradient) = training::block(
+                self.learner.net(),
+                &self.in_training,
+                *terms,
+                (excerpts, carried),
+                &self.pool,
+            );
             match &mut all {
                 Some((total, whole, _)) => {
                     total.add(sums);
@@ -99,7 +105,7 @@ impl PfnetFilter {
     }
 
     fn block(&self, excerpts: &[Excerpt], carried: &mut [Carried], terms: Terms) -> (Sums, PfnetGradient) {
-        training::block(&self.network, &self.in_training, terms, (excerpts, carried), &self.pool)
+        training::block(self.learner.net(), &self.in_training, terms, (excerpts, carried), &self.pool)
     }
 
     /// One update by what `count` blocks came to.
@@ -110,13 +116,12 @@ impl PfnetFilter {
         terms: Terms,
         count: usize,
     ) -> (Figures, Report) {
-        let settings = &self.experiment.house;
+        let (settings, values) = (&self.experiment.house, self.learner.values());
         let Sums { error, known, pseudo, effective } = sums;
-        let loss = terms.known * error - terms.pseudo * pseudo + settings.l2 * self.network.half_square();
-        let gradients = self.network.gradients(&gradient, settings.l2);
+        let loss = terms.known * error - terms.pseudo * pseudo + settings.l2 * half_square(values);
+        let named = gradients(values, self.learner.net(), &gradient, settings.l2);
         self.pool.give_back(gradient);
-        let optimiser = &mut self.optimiser;
-        let report = self.network.change(|values| optimiser.step_on(values, loss, &gradients));
+        let report = self.learner.step_by(loss, &named);
         let count = count as f64;
         let losses = vec![
             ("loss", loss),

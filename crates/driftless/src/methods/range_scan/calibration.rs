@@ -24,7 +24,7 @@ impl RangeScan {
         let count = held_out(walks.len());
         let evaluated = &walks[if count > 0 { walks.len() - count } else { 0 }..];
         let evaluated = evaluated.par_iter().filter(|walk| walk.has_label());
-        let seen = evaluated.map(|walk| Ok((walk, self.network.scans(&walk.images)?)));
+        let seen = evaluated.map(|walk| Ok((walk, self.learner.net().scans(&walk.images)?)));
         let evaluated = seen.collect::<Result<Vec<(&Walk, Scans)>>>()?;
         let evaluate = |tempering: f64| -> Result<f64> {
             let one = |(number, (walk, scans)): (usize, &(&Walk, Scans))| {

@@ -2,6 +2,7 @@
 
 use super::bins::{BINS, Scale, interpolated, longest};
 use driftless_core::map::{Rays, Walls};
+use driftless_core::pose::compose;
 use driftless_core::{Cpu, LANES};
 
 /// Vertical field of view of the camera, as in House3D; pixels are square.
@@ -63,7 +64,7 @@ impl Camera {
         let cosines: Vec<f64> = slopes.iter().map(|slope| 1.0 / slope.hypot(1.0)).collect();
         let direction = |(slope, ahead): (&f64, &f64)| {
             let left = slope / slope.hypot(1.0);
-            [(cosine * ahead - sine * left) as f32, (sine * ahead + cosine * left) as f32]
+            compose([cosine, sine], [*ahead, left]).map(|x| x as f32)
         };
         Self {
             directions: slopes.iter().zip(&cosines).map(direction).collect(),
@@ -125,12 +126,12 @@ impl Camera {
         for first in (0..columns).step_by(LANES) {
             // Columns beyond the last are the last once more.
             let column = |k: usize| ((first + k) * every).min(self.columns() - 1);
-            let ray = |k: usize| self.directions[column(k)];
+            let ray = |k: usize| compose([cosine, sine], self.directions[column(k)]);
             let rays = Rays {
                 x: [x; LANES],
                 y: [y; LANES],
-                dx: std::array::from_fn(|k| cosine * ray(k)[0] - sine * ray(k)[1]),
-                dy: std::array::from_fn(|k| sine * ray(k)[0] + cosine * ray(k)[1]),
+                dx: std::array::from_fn(|k| ray(k)[0]),
+                dy: std::array::from_fn(|k| ray(k)[1]),
             };
             let ranges = walls.ranges(Cpu::best(), &rays, self.longest);
             for (k, range) in ranges.iter().enumerate().take(columns - first) {

@@ -1,11 +1,14 @@
-//! The range network's weights: how they are drawn, and between the optimiser and the kernels.
+//! The range network: how its weights are drawn, and what it says of images.
 
 use super::bins::{BINS, log_probabilities};
 use super::sensor::Scans;
+use super::updates::DECAY;
 use super::views::Lens;
+use super::{LEAST_RATE, RATE};
 use crate::error::{Error, Result};
-use crate::optimise::{Optimiser, Report};
-use crate::parameters::{Named, replace};
+use crate::methods::learner::Learner;
+use crate::optimise::{Adam, Optimiser, Rule, Schedule};
+use crate::parameters::{Named, Net};
 use burn::tensor::DType;
 use driftless_kernels::Cpu;
 use driftless_kernels::range_scan::{ScanMemory, ScanNet, ScanPlan, ScanTensor};
@@ -16,73 +19,43 @@ use std::ops::Range;
 /// Images that are seen at once.
 const TOGETHER: usize = 8;
 
-/// The network with its weights as everybody else knows them.
+/// A range network that has not learned yet. First weights are normal with variance 2 / inputs (He et al. 2015), and zeros
+/// in the last layer, so that the first scan says nothing.
+pub(in crate::methods) fn learner(plan: ScanPlan, updates: u64, random: &mut Random) -> Learner<Network> {
+    let values = plan.tensors().into_iter().map(|tensor| drawn(tensor, random)).collect();
+    let schedule = Schedule::Cosine { updates, least: LEAST_RATE };
+    let optimiser =
+        Optimiser::new(Rule::Adam(Adam::default()), RATE).with_schedule(schedule).with_decay(DECAY);
+    Learner::new(Network(ScanNet::new(plan)), values, optimiser)
+}
+
+/// The network as the kernels have it.
 #[derive(Clone)]
-pub(in crate::methods) struct Network {
-    values: Vec<Named>,
-    net: ScanNet,
+pub(in crate::methods) struct Network(ScanNet);
+
+impl Net for Network {
+    fn load(&mut self, values: &[Named]) {
+        let single = |value: &Named| value.values.iter().map(|&x| x as f32).collect::<Vec<f32>>();
+        let tensors: Vec<Vec<f32>> = values.iter().map(single).collect();
+        self.0.set(&tensors);
+    }
+}
+
+/// Derivatives by all parameters, tensor by tensor, with their names.
+pub(in crate::methods) fn gradients(plan: ScanPlan, by: Vec<Vec<f32>>) -> Vec<Named> {
+    let named = |(tensor, by): (ScanTensor, Vec<f32>)| Named::singles(tensor.name, &tensor.shape, by);
+    plan.tensors().into_iter().zip(by).map(named).collect()
 }
 
 impl Network {
-    /// First weights: normal with variance 2 / inputs (He et al. 2015), and zeros in the last layer, so that the first
-    /// scan says nothing.
-    pub(in crate::methods) fn new(plan: ScanPlan, random: &mut Random) -> Self {
-        let values = plan.tensors().into_iter().map(|tensor| drawn(tensor, random)).collect();
-        let mut network = Self { values, net: ScanNet::new(plan) };
-        network.arrange();
-        network
-    }
-
-    /// As the kernels have it.
+    /// The network of the kernels.
     pub(in crate::methods) fn net(&self) -> &ScanNet {
-        &self.net
-    }
-
-    /// All weights by name.
-    pub(in crate::methods) fn values(&self) -> &[Named] {
-        &self.values
-    }
-
-    /// Takes others, which must have the same names and shapes.
-    pub(in crate::methods) fn set(&mut self, given: &[Named]) -> Result<()> {
-        replace(&mut self.values, given)?;
-        self.arrange();
-        Ok(())
-    }
-
-    /// One update, with weights of products pulled towards 0 by a share of the rate (AdamW).
-    pub(in crate::methods) fn update(
-        &mut self,
-        optimiser: &mut Optimiser,
-        loss: f64,
-        gradient: Vec<Vec<f32>>,
-        decay: f64,
-    ) -> Report {
-        let named = |(own, values): (&Named, Vec<f32>)| Named {
-            values: values.into_iter().map(f64::from).collect(),
-            ..own.clone()
-        };
-        let gradients: Vec<Named> = self.values.iter().zip(gradient).map(named).collect();
-        let kept = 1.0 - optimiser.learning_rate() * decay;
-        let before: Vec<Vec<f64>> = self.values.iter().map(|own| own.values.clone()).collect();
-        for own in self
-            .values
-            .iter_mut()
-            .filter(|own| own.name.split_once('.').is_some_and(|(_, part)| part == "weight"))
-        {
-            own.values.iter_mut().for_each(|x| *x *= kept);
-        }
-        let report = optimiser.step_on(&mut self.values, loss, &gradients);
-        if report.skipped.is_some() {
-            self.values.iter_mut().zip(before).for_each(|(own, before)| own.values = before);
-        }
-        self.arrange();
-        report
+        &self.0
     }
 
     /// Fails unless images are as those that were learned from.
     fn check(&self, images: &Images) -> Result<()> {
-        let plan = self.net.plan();
+        let plan = self.0.plan();
         if [images.height, images.width] == plan.image && images.channels == plan.channels {
             return Ok(());
         }
@@ -126,18 +99,12 @@ impl Network {
         memory: &mut ScanMemory,
         log: &mut Vec<Option<Vec<f32>>>,
     ) {
-        let plan = self.net.plan();
+        let plan = self.0.plan();
         let usable: Vec<bool> =
             seen.chunks_exact(plan.pixels()).map(|image| image.iter().all(|x| x.is_finite())).collect();
-        self.net.forward(Cpu::best(), seen, None, memory);
+        self.0.forward(Cpu::best(), seen, None, memory);
         let scores = memory.scores().chunks_exact(plan.columns() * plan.width());
         log.extend(scores.zip(usable).map(|(scores, usable)| usable.then(|| scan(scores, plan))));
-    }
-
-    fn arrange(&mut self) {
-        let single = |value: &Named| value.values.iter().map(|&x| x as f32).collect::<Vec<f32>>();
-        let tensors: Vec<Vec<f32>> = self.values.iter().map(single).collect();
-        self.net.set(&tensors);
     }
 }
 

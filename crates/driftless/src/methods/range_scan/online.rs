@@ -36,7 +36,7 @@ impl RangeScan {
         let draws = Stream::new(start.seed, start.episode);
         let follower = self.follower(&house, start.place.told(), (particles, self.tempering), draws)?;
         Ok(OnlineScan {
-            network: self.network.clone(),
+            network: self.learner.net().clone(),
             camera: self.camera.clone(),
             house,
             follower,

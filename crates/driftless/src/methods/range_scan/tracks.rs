@@ -82,7 +82,7 @@ impl RangeScan {
     pub(super) fn track_one(&self, number: usize, episode: &Trajectory, how: Tracking) -> Result<Track> {
         let (lesson, truth) = told(number, episode)?;
         let walk = Walk::new(&lesson, &mut Houses::default())?;
-        let scans = self.network.scans(&walk.images)?;
+        let scans = self.learner.net().scans(&walk.images)?;
         let mut recorder = Recorder::new(truth, number as u64, how, &self.normalisation);
         let draws = Stream::new(how.seed, number as u64);
         self.follow((&walk, &scans), self.tempering, how.particles, draws, |_, belief, log_evidence| {

@@ -1,7 +1,7 @@
 //! What the range network is trained in an epoch: which images, at which poses.
 
 use super::sensor::{RangeSensor, Scans, Tempered};
-use super::updates::{DECAY, Shown, Trainer};
+use super::updates::{Shown, Trainer};
 use super::views::Lens;
 use super::walks::Walk;
 use super::{ONE_PLACE, ROUND, RangeScan, noise_of, warm_up};
@@ -65,7 +65,7 @@ impl RangeScan {
     fn draw(&mut self, epoch: u64, walks: &[Walk]) -> Result<()> {
         let bridges = self.bridges.as_ref().expect("they were made before");
         let draw = |(number, (walk, bridge)): (usize, (&Walk, &Option<Bridge>))| -> Result<Option<Drawn>> {
-            let scans = self.network.scans(&walk.images)?;
+            let scans = self.learner.net().scans(&walk.images)?;
             let by_labels = bridge.as_ref().filter(|_| walk.has_label());
             let relinearised =
                 if walk.has_label() { None } else { self.bridge_from_start(walk, &scans, (epoch, number))? };
@@ -116,13 +116,13 @@ impl RangeScan {
                 (0..self.batch).map(|_| examples[random.below(examples.len())].shown(walks)).collect();
             let seed = self.seed ^ ((epoch << 20) | update).rotate_left(20);
             let trainer = Trainer {
-                network: &self.network,
+                network: self.learner.net(),
                 camera: &self.camera,
                 lens: &lens,
                 workspaces: &self.workspaces,
             };
             let (loss, gradient) = trainer.loss(&chosen, seed);
-            let step = self.network.update(&mut self.optimiser, loss, gradient, DECAY);
+            let step = self.learner.step_by(loss, &gradient);
             tally.add(&Figures { losses: vec![("cross-entropy", loss)], effective_sample_size: None }, &step);
         }
         Ok(tally.report())

@@ -2,8 +2,9 @@
 
 use super::bins::{BINS, add_target};
 use super::camera::Camera;
-use super::network::Network;
+use super::network::{Network, gradients};
 use super::views::{Lens, View};
+use crate::parameters::Named;
 use driftless_core::exponential::log_sum_exp;
 use driftless_core::map::Walls;
 use driftless_kernels::Cpu;
@@ -18,7 +19,7 @@ const PART: usize = 4;
 /// Share of features that an update does not see.
 const DROPOUT: f64 = 0.1;
 /// What weights are pulled towards 0 by, times the rate.
-pub(in crate::methods) const DECAY: f64 = 0.05;
+pub(super) const DECAY: f64 = 0.05;
 /// Gradients longer than this are shortened.
 const LONGEST_GRADIENT: f32 = 5.0;
 
@@ -62,7 +63,7 @@ pub(in crate::methods) struct Trainer<'a> {
 
 impl Trainer<'_> {
     /// The mean cross-entropy of some images' scans, and its gradient; the seed names views and dropout.
-    pub(in crate::methods) fn loss(&self, examples: &[Shown], seed: u64) -> (f64, Vec<Vec<f32>>) {
+    pub(in crate::methods) fn loss(&self, examples: &[Shown], seed: u64) -> (f64, Vec<Named>) {
         let part = |(part, examples): (usize, &[Shown])| {
             self.part(examples, &mut Random::stream(seed, part as u64 + 1))
         };
@@ -82,7 +83,7 @@ impl Trainer<'_> {
         if length > LONGEST_GRADIENT {
             tensors.iter_mut().flatten().for_each(|x| *x *= LONGEST_GRADIENT / length);
         }
-        (loss * f64::from(scale), tensors)
+        (loss * f64::from(scale), gradients(self.network.net().plan(), tensors))
     }
 
     /// The same sums over some images, by one thread.

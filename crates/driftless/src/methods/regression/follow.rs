@@ -26,7 +26,7 @@ impl Regression {
     pub(super) fn robot(&self) -> Robot {
         let [x, y, _] = self.normalisation.state_mean;
         Robot {
-            net: self.net.clone(),
+            net: self.learner.net().clone(),
             normalisation: self.normalisation.clone(),
             image: Vec::new(),
             memory: EstimatorMemory::default(),

@@ -61,14 +61,14 @@ fn loss_by_hand() {
     assert_eq!(all.targets.len(), 160);
     let mut workspace = Workspace::default();
     workspace.draw(&all, &mut Random::new(1));
-    workspace.loss(&method.net);
-    let ([steps, sequences], width) = (BATCH, method.net.head.width());
+    workspace.loss(method.learner.net());
+    let ([steps, sequences], width) = (BATCH, method.learner.net().head.width());
     let said: Vec<f32> = workspace.memory.said().to_vec();
     for (k, target) in workspace.targets.iter_mut().enumerate() {
         let row = &said[(k % steps * sequences + k / steps) * width..][..SAID];
         *target = [row[0] - 1.0, row[1], row[2] + 0.5, row[3]];
     }
-    let loss = workspace.loss(&method.net);
+    let loss = workspace.loss(method.learner.net());
     assert!((loss - 1.25).abs() < 1e-5, "{loss}");
     for by in workspace.by_said.chunks_exact(width) {
         let expected = [2.0 / 64.0, 0.0, -1.0 / 64.0, 0.0];
@@ -85,18 +85,19 @@ fn the_gradient_is_that_of_the_loss() {
     let mut method = Regression::new(&Experiment::default(), &normalisation);
     let mut workspace = Workspace::default();
     workspace.draw(&method.examples(&load(&set, 0).unwrap()).unwrap(), &mut Random::new(1));
-    workspace.loss(&method.net);
-    let (values, gradients) = (method.values.clone(), method.gradients(&workspace.gradient));
+    workspace.loss(method.learner.net());
+    let values = method.learner.values().to_vec();
+    let gradients = gradients(method.learner.net(), &workspace.gradient);
     let names: Vec<&String> = gradients.iter().map(|named| &named.name).collect();
     assert_eq!(names, values.iter().map(|named| &named.name).collect::<Vec<_>>());
     for (part, gradient) in gradients.iter().enumerate() {
         let square: f64 = gradient.values.iter().map(|x| x * x).sum();
         let mut at = |step: f64| {
-            method.values = values.clone();
-            let moved = method.values[part].values.iter_mut().zip(&gradient.values);
-            moved.for_each(|(value, by)| *value += step * by);
-            method.load();
-            workspace.loss(&method.net)
+            let mut moved = values.clone();
+            let pairs = moved[part].values.iter_mut().zip(&gradient.values);
+            pairs.for_each(|(value, by)| *value += step * by);
+            method.learner.set(&moved).unwrap();
+            workspace.loss(method.learner.net())
         };
         let step = 5e-4 / square;
         let found = (at(step) - at(-step)) / 2.0 / step;

@@ -16,13 +16,14 @@ use super::walks::Measured;
 use crate::dropout::Phase;
 use crate::error::{Error, Result};
 use crate::learn::{EpochReport, SensorSettings};
-use crate::methods::anchored::sensor::{Matcher, matcher_of};
+use crate::methods::anchored::sensor::matcher_of;
 use crate::methods::anchored::store::{find, named};
-use crate::methods::anchored::{LEAST_RATE, RATE};
+use crate::methods::anchored::{LEAST_RATE, learner};
+use crate::methods::learner::Learner;
 use crate::methods::updates::{Figures, Tally};
 use crate::ops::{EncoderWorkspace, FrameEncoder};
-use crate::optimise::{Adam, Optimiser, Rule, Schedule};
-use crate::parameters::{self, Named, replace};
+use crate::optimise::Schedule;
+use crate::parameters::Named;
 use burn::tensor::Device;
 use driftless_core::{Particles, Reading, Space};
 use driftless_kernels::contrast::{Atlas, Workspace};
@@ -47,13 +48,9 @@ const SHORTEST: f64 = 6.0;
 pub(in crate::methods::robot) struct Network<I> {
     input: I,
     name: String,
-    /// The networks' shape; their weights are the values, which the encoder has where kernels want them.
-    matcher: Matcher,
-    values: Vec<Named>,
-    encoder: FrameEncoder,
-    /// The same for use, see [`FrameEncoder::rotated`].
+    learner: Learner<FrameEncoder>,
+    /// The network for use, see [`FrameEncoder::rotated`].
     used: FrameEncoder,
-    optimiser: Optimiser,
     updates: usize,
     seed: u64,
     /// Where robots were, and how far around they may be.
@@ -71,16 +68,13 @@ impl<I: Input> Network<I> {
         let octaves = (2.0 * extent / (SHORTEST * normalisation.step_size[0])).log2().round().clamp(3.0, 8.0);
         let weights = Random::stream(seed, 0).bits();
         let matcher = matcher_of(input.plan(), octaves as usize, normalisation, weights, &Device::flex());
-        let encoder = FrameEncoder::of(&matcher);
         let schedule = Schedule::Cosine { updates: epochs * settings.updates as u64, least: LEAST_RATE };
+        let learner = learner(&matcher, schedule);
         Self {
             input,
             name: settings.name.clone(),
-            values: parameters::values(&matcher),
-            used: encoder.rotated(),
-            encoder,
-            matcher,
-            optimiser: Optimiser::new(Rule::Adam(Adam::default()), RATE).with_schedule(schedule),
+            used: learner.net().rotated(),
+            learner,
             updates: settings.updates,
             seed,
             places: Vec::new(),
@@ -104,9 +98,8 @@ impl<I: Input> Network<I> {
             (0..POSES).for_each(|_| poses.push(&example.poses[random.below(example.poses.len())]));
         }
         let phase = Phase::Training { seed: random.bits() };
-        let (loss, gradients) = self.encoder.contrast(&self.matcher, &numbers, &poses, phase, workspace);
-        let step = self.optimiser.step_on(&mut self.values, loss, &gradients);
-        self.encoder.load(&self.values);
+        let (loss, gradients) = self.learner.net().contrast(&numbers, &poses, phase, workspace);
+        let step = self.learner.step_by(loss, &gradients);
         tally.add(&Figures { losses: vec![("contrast", loss)], effective_sample_size: None }, &step);
     }
 
@@ -152,7 +145,7 @@ impl<I: Input> Model for Network<I> {
     }
 
     fn fit(&mut self, epoch: u64, examples: &[Example]) -> Option<EpochReport> {
-        if self.optimiser.updates() == 0 {
+        if self.learner.updates() == 0 {
             self.input.measure(examples);
         }
         let mut numbers = Vec::new();
@@ -169,7 +162,7 @@ impl<I: Input> Model for Network<I> {
             }
             self.remember_places(&examples, &mut random);
         }
-        self.used = self.encoder.rotated();
+        self.used = self.learner.net().rotated();
         Some(tally.report())
     }
 
@@ -219,7 +212,7 @@ impl<I: Input> Model for Network<I> {
     }
 
     fn parameters(&self) -> Vec<Named> {
-        let mut all: Vec<Named> = self.prefixed(self.values.clone(), "").collect();
+        let mut all: Vec<Named> = self.prefixed(self.learner.values().to_vec(), "").collect();
         let places = self.places.iter().flatten().copied();
         all.push(named(&self.prefix("scale"), self.input.scale()));
         all.push(Named::singles(self.prefix("places"), &[self.places.len(), 2], places));
@@ -227,7 +220,7 @@ impl<I: Input> Model for Network<I> {
     }
 
     fn memory(&self) -> Vec<Named> {
-        self.prefixed(self.optimiser.state(), "optimiser.").collect()
+        self.prefixed(self.learner.memory(), "").collect()
     }
 
     fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
@@ -237,13 +230,9 @@ impl<I: Input> Model for Network<I> {
         }
         let places = find(parameters, &self.prefix("places"))?;
         self.places = places.chunks_exact(2).map(|place| [place[0] as f32, place[1] as f32]).collect();
-        let weights = self.own(parameters, "");
-        replace(&mut self.values, &weights)?;
-        self.encoder.load(&self.values);
-        self.used = self.encoder.rotated();
-        if let Some(memory) = memory {
-            self.optimiser = self.optimiser.clone().with_state(&self.own(memory, "optimiser."));
-        }
+        let (weights, memory) = (self.own(parameters, ""), memory.map(|memory| self.own(memory, "")));
+        self.learner.restore(&weights, memory.as_deref())?;
+        self.used = self.learner.net().rotated();
         Ok(())
     }
 }

@@ -7,14 +7,13 @@ use super::sensor::{Example, Model};
 use super::walks::Measured;
 use crate::error::{Error, Result};
 use crate::learn::{EpochReport, SensorSettings};
+use crate::methods::learner::Learner;
 use crate::methods::range_scan::bins::{BINS, ENDS};
 use crate::methods::range_scan::camera::Camera;
-use crate::methods::range_scan::network::Network;
-use crate::methods::range_scan::updates::{DECAY, Shown, Trainer, Workspaces};
+use crate::methods::range_scan::network::{Network, learner};
+use crate::methods::range_scan::updates::{Shown, Trainer, Workspaces};
 use crate::methods::range_scan::views::Lens;
-use crate::methods::range_scan::{LEAST_RATE, RATE};
 use crate::methods::updates::{Figures, Tally};
-use crate::optimise::{Adam, Optimiser, Rule, Schedule};
 use crate::parameters::Named;
 use driftless_core::map::Walls;
 use driftless_core::{Particles, Reading};
@@ -43,9 +42,8 @@ struct Ground {
 pub(super) struct RangeScan {
     /// Holds the map, and says where robots can be.
     scan: Scan,
-    network: Network,
+    learner: Learner<Network>,
     lens: Lens,
-    optimiser: Optimiser,
     seed: u64,
     ground: Option<Arc<Ground>>,
 }
@@ -58,12 +56,11 @@ impl RangeScan {
         // Sensors of different names have different weights.
         let seed = settings.name.bytes().fold(seed, |seed, byte| Random::stream(seed, byte.into()).bits());
         let plan = ScanPlan { image: [height, width], channels, bins: BINS };
-        let schedule = Schedule::Cosine { updates: epochs * settings.updates as u64, least: LEAST_RATE };
+        let first = Random::stream(seed, 0).bits();
         Self {
             scan: Scan::new(settings),
-            network: Network::new(plan, &mut Random::new(Random::stream(seed, 0).bits())),
+            learner: learner(plan, epochs * settings.updates as u64, &mut Random::new(first)),
             lens: Lens::of_camera(channels),
-            optimiser: Optimiser::new(Rule::Adam(Adam::default()), RATE).with_schedule(schedule),
             seed,
             ground: None,
         }
@@ -75,7 +72,7 @@ impl RangeScan {
         let reach = if settings.reach < NO_REACH { settings.reach } else { ENDS[1] };
         let edges = [settings.first_degrees, settings.last_degrees].map(f64::to_radians);
         let sizes = (grid.cell * ENDS[1] / reach, grid.cell);
-        let columns = self.network.net().plan().columns();
+        let columns = self.learner.net().net().plan().columns();
         self.ground = (!grid.cells.is_empty()).then(|| {
             let is_wall = |cell: usize| grid.cells[cell] == Cell::Occupied;
             let walls = Walls::new(grid.size[0], grid.size[1], is_wall);
@@ -85,7 +82,7 @@ impl RangeScan {
 
     /// Whether an image is as those that are learned from.
     fn fits(&self, images: &Images) -> bool {
-        let plan = self.network.net().plan();
+        let plan = self.learner.net().net().plan();
         [images.height, images.width] == plan.image && images.channels == plan.channels
     }
 
@@ -112,9 +109,8 @@ impl Model for RangeScan {
     fn fresh(&self) -> Box<dyn Model> {
         Box::new(Self {
             scan: self.scan.clone(),
-            network: self.network.clone(),
+            learner: self.learner.clone(),
             lens: self.lens.clone(),
-            optimiser: self.optimiser.clone(),
             seed: self.seed,
             ground: self.ground.clone(),
         })
@@ -153,14 +149,14 @@ impl Model for RangeScan {
             };
             let chosen: Vec<Shown> = (0..BATCH).map(one).collect();
             let trainer = Trainer {
-                network: &self.network,
+                network: self.learner.net(),
                 camera: &ground.camera,
                 lens: &self.lens,
                 workspaces: &workspaces,
             };
             let (loss, gradient) =
                 trainer.loss(&chosen, self.seed ^ ((epoch << 20) | update).rotate_left(20));
-            let step = self.network.update(&mut self.optimiser, loss, gradient, DECAY);
+            let step = self.learner.step_by(loss, &gradient);
             tally.add(&Figures { losses: vec![("cross-entropy", loss)], effective_sample_size: None }, &step);
         }
         Some(tally.report())
@@ -168,7 +164,7 @@ impl Model for RangeScan {
 
     /// Logarithms of probabilities by column and bin; NaN where no image says anything.
     fn encode(&self, steps: &[Measured]) -> Option<Rows> {
-        let plan = self.network.net().plan();
+        let plan = self.learner.net().net().plan();
         let width = plan.columns() * BINS;
         let (mut memory, mut all) = (ScanMemory::default(), Vec::with_capacity(steps.len() * width));
         for steps in steps.chunks(AT_ONCE) {
@@ -179,7 +175,7 @@ impl Model for RangeScan {
                     None => seen.resize(seen.len() + plan.pixels(), f32::NAN),
                 }
             }
-            self.network.scan_seen(&seen, &mut memory, &mut log);
+            self.learner.net().scan_seen(&seen, &mut memory, &mut log);
             for scan in log {
                 all.extend(scan.unwrap_or_else(|| vec![f32::NAN; width]));
             }
@@ -215,20 +211,18 @@ impl Model for RangeScan {
 
     fn parameters(&self) -> Vec<Named> {
         let mut all = self.scan.parameters();
-        all.extend(self.prefixed(self.network.values().to_vec(), "network."));
+        all.extend(self.prefixed(self.learner.values().to_vec(), "network."));
         all
     }
 
     fn memory(&self) -> Vec<Named> {
-        self.prefixed(self.optimiser.state(), "optimiser.")
+        self.prefixed(self.learner.memory(), "")
     }
 
     fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
         self.scan.restore(parameters, None)?;
-        self.network.set(&self.own(parameters, "network."))?;
-        if let Some(memory) = memory {
-            self.optimiser = self.optimiser.clone().with_state(&self.own(memory, "optimiser."));
-        }
+        let memory = memory.map(|memory| self.own(memory, ""));
+        self.learner.restore(&self.own(parameters, "network."), memory.as_deref())?;
         self.arrange();
         Ok(())
     }

@@ -65,7 +65,7 @@ fn the_same_as_with_tensors() {
             let (expected, by_tensors) = with_tensors(&matcher, &images, &poses, phase);
             let frame_encoder = FrameEncoder::of(&matcher);
             let (found, by_kernels) =
-                frame_encoder.contrast(&matcher, &images, &poses, phase, &mut Workspace::default());
+                frame_encoder.contrast(&images, &poses, phase, &mut Workspace::default());
             assert!((found - expected).abs() < 1e-5 * (1.0 + expected), "{plan:?}: {found}, not {expected}");
             assert_eq!(by_kernels.len(), by_tensors.len());
             let length = apart(&[], &by_tensors.iter().flat_map(|g| g.values.clone()).collect::<Vec<_>>())[1];

@@ -8,6 +8,7 @@ use crate::space::Space;
 use burn::module::Module;
 use burn::tensor::Tensor;
 use driftless_kernels::pfnet::DESCRIPTION;
+use driftless_world::pose::compose;
 
 /// Units of the first layer, and of the LSTM.
 const SEEN: usize = 128;
@@ -53,11 +54,8 @@ impl Head {
 /// Poses moved in their own frames: forward, left, turn.
 pub(super) fn moved(pose: &Tensor<2>, motion: &Tensor<2>) -> Tensor<2> {
     let of = |tensor: &Tensor<2>, k: usize| tensor.clone().slice_dim(1, k..k + 1);
-    let (sine, cosine) = (of(pose, 2).sin(), of(pose, 2).cos());
-    let (ahead, left) = (of(motion, 0), of(motion, 1));
-    let x = of(pose, 0) + cosine.clone() * ahead.clone() - sine.clone() * left.clone();
-    let y = of(pose, 1) + sine * ahead + cosine * left;
-    Tensor::cat(vec![x, y, of(pose, 2) + of(motion, 2)], 1)
+    let [x, y] = compose([of(pose, 2).cos(), of(pose, 2).sin()], [of(motion, 0), of(motion, 1)]);
+    Tensor::cat(vec![of(pose, 0) + x, of(pose, 1) + y, of(pose, 2) + of(motion, 2)], 1)
 }
 
 /// Squared errors of poses, [B, 3] each, [B, 1].

@@ -3,14 +3,13 @@
 use super::head::{Head, State, UNITS, moved, squared_error};
 use crate::error::Result;
 use crate::learn::HouseSettings;
-use crate::methods::house::network::Network;
 use crate::methods::house::particles::first;
 use crate::methods::house::training::PARTS;
 use crate::methods::house::walk::Walk;
 use crate::parameters::{self, Init, Named};
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use driftless_kernels::Cpu;
-use driftless_kernels::pfnet::{DESCRIPTION, PfnetGradient, PfnetMemory};
+use driftless_kernels::pfnet::{DESCRIPTION, PfnetGradient, PfnetMemory, PfnetNet};
 use driftless_world::files::pfnet::METRES_PER_PIXEL;
 use driftless_world::random::Random;
 use driftless_world::trajectory::Start;
@@ -83,7 +82,7 @@ fn numbers<const D: usize>(tensor: &Tensor<D>) -> Vec<f64> {
 
 /// Steps `from` to the end of a block, with gradients; errors count `weight`.
 pub(super) fn block(
-    network: &Network,
+    net: &PfnetNet,
     head: &Head,
     settings: &HouseSettings,
     (walks, carried): (&[Walk], &mut Carried),
@@ -92,14 +91,13 @@ pub(super) fn block(
 ) -> Rollout {
     let device = Device::flex().autodiff();
     let steps = settings.block;
-    see(network, walks, &mut carried.memories, from..from + steps);
+    see(net, walks, &mut carried.memories, from..from + steps);
     let (mut state, mut leaves) = (carried.state(&device), Vec::new());
     let (mut error, mut known) = (Tensor::<1>::zeros([1], (&device, DType::F32)), 0);
     for step in 0..steps {
         let motion = motions(walks, from + step, &device);
         state.pose = moved(&state.pose, &motion);
-        let described =
-            describe(network, settings, walks, (step, &numbers(&state.pose)), &mut carried.memories);
+        let described = describe(net, settings, walks, (step, &numbers(&state.pose)), &mut carried.memories);
         let leaf = Tensor::<2>::from_data(
             TensorData::new(described, [walks.len(), DESCRIPTION]),
             (&device, DType::F32),
@@ -119,14 +117,14 @@ pub(super) fn block(
         by.unwrap_or_else(|| vec![0.0; walks.len() * DESCRIPTION])
     };
     let log_gradients: Vec<Vec<f32>> = leaves.iter().map(by).collect();
-    let of_branches = back(network, &log_gradients, &mut carried.memories);
+    let of_branches = back(net, &log_gradients, &mut carried.memories);
     let of_head = parameters::gradients(head, &gradients);
     Rollout { error: value, known, gradients: of_branches, head: of_head }
 }
 
 /// Looks at the images of some steps, one walk a thread.
-fn see(network: &Network, walks: &[Walk], memories: &mut [PfnetMemory], steps: std::ops::Range<usize>) {
-    let (net, pixels) = (network.net(), network.net().pixels());
+fn see(net: &PfnetNet, walks: &[Walk], memories: &mut [PfnetMemory], steps: std::ops::Range<usize>) {
+    let pixels = net.pixels();
     memories.par_iter_mut().zip(walks).for_each(|(memory, walk)| {
         net.see(Cpu::best(), &walk.images[steps.start * pixels..steps.end * pixels], 1, true, memory);
     });
@@ -134,7 +132,7 @@ fn see(network: &Network, walks: &[Walk], memories: &mut [PfnetMemory], steps: s
 
 /// Descriptions of a step from poses in metres.
 fn describe(
-    network: &Network,
+    net: &PfnetNet,
     settings: &HouseSettings,
     walks: &[Walk],
     (step, poses): (usize, &[f64]),
@@ -144,24 +142,24 @@ fn describe(
     let rows = all.par_chunks_mut(DESCRIPTION).zip(memories.par_iter_mut());
     rows.zip(walks.par_iter().zip(poses.par_chunks(3))).for_each(|((row, memory), (walk, pose))| {
         let place = |metres: f64| (metres / METRES_PER_PIXEL) as f32;
-        let mut view = vec![0.0; network.net().view()];
+        let mut view = vec![0.0; net.view()];
         walk.floor().view(settings.geometry(), [place(pose[0]), place(pose[1]), pose[2] as f32], &mut view);
-        network.net().describe(Cpu::best(), step, &view, memory, row);
+        net.describe(Cpu::best(), step, &view, memory, row);
     });
     all
 }
 
 /// The derivatives by the branches' weights, given those by all descriptions, step by step; added walk by walk.
-fn back(network: &Network, log_gradients: &[Vec<f32>], memories: &mut [PfnetMemory]) -> PfnetGradient {
+fn back(net: &PfnetNet, log_gradients: &[Vec<f32>], memories: &mut [PfnetMemory]) -> PfnetGradient {
     let size = memories.len().div_ceil(PARTS).max(1);
     let part = |(number, memories): (usize, &mut [PfnetMemory])| {
         let mut sum = PfnetGradient::default();
-        sum.reset(network.net());
+        sum.reset(net);
         for (k, memory) in memories.iter_mut().enumerate() {
             let row = (number * size + k) * DESCRIPTION;
             let mut by: Vec<f32> =
                 log_gradients.iter().flat_map(|step| &step[row..row + DESCRIPTION]).copied().collect();
-            network.net().backward_described(Cpu::best(), &mut by, memory, &mut sum);
+            net.backward_described(Cpu::best(), &mut by, memory, &mut sum);
         }
         sum
     };
@@ -194,7 +192,7 @@ fn truths(walks: &[Walk], t: usize, device: &Device) -> (Tensor<2>, Tensor<2>, u
 
 /// The poses of all steps of a walk, in pixels.
 pub(super) fn estimates(
-    network: &Network,
+    net: &PfnetNet,
     head: &Head,
     settings: &HouseSettings,
     walk: &Walk,
@@ -207,8 +205,8 @@ pub(super) fn estimates(
     for t in 0..walk.len() {
         let motion = motions(walks, t, &device);
         state.pose = moved(&state.pose, &motion);
-        see(network, walks, &mut carried.memories, t..t + 1);
-        let seen = describe(network, settings, walks, (0, &numbers(&state.pose)), &mut carried.memories);
+        see(net, walks, &mut carried.memories, t..t + 1);
+        let seen = describe(net, settings, walks, (0, &numbers(&state.pose)), &mut carried.memories);
         let seen = Tensor::<2>::from_data(TensorData::new(seen, [1, DESCRIPTION]), (&device, DType::F32));
         state = head.correct(state, motion, seen);
         let pose = numbers(&state.pose);

@@ -84,7 +84,7 @@ impl<'a> Seen<'a> {
         for part in &parts {
             sum.add(part);
         }
-        image_gradients(encoder.0, encoder.1, net, &sum)
+        image_gradients(encoder.0, net, &sum)
     }
 }
 
