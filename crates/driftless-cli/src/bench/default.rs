@@ -12,6 +12,7 @@ use driftless_world::maze::{Layout, MazeWorld};
 use driftless_world::random::Random;
 use driftless_world::trajectory::{Observations, Trajectory};
 use serde::Serialize;
+use std::ops::Range;
 
 /// Trajectories to train from, and steps of each.
 const SIZES: [usize; 2] = [100, 100];
@@ -19,8 +20,8 @@ const SIZES: [usize; 2] = [100, 100];
 const SIDE: usize = 24;
 /// Episodes that are followed.
 const FOLLOWED: usize = 4;
-/// Epochs of a round: the E-step and the calibration happen once in it.
-const ROUND: u64 = 5;
+/// Epochs that are timed: two E-steps and a calibration, as often as in a whole training of sixty.
+const TIMED: Range<u64> = 11..21;
 
 /// Everything that was measured.
 #[derive(Serialize)]
@@ -35,7 +36,7 @@ struct Measured {
 #[derive(Serialize)]
 struct Maze {
     name: &'static str,
-    /// A whole round by its number of epochs.
+    /// Means over the epochs that are timed, one for each round.
     seconds_an_epoch: Spread,
     /// One core, as `evaluate` does it, densities included; milliseconds.
     evaluation_step_ms: f64,
@@ -86,23 +87,14 @@ fn maze(name: &'static str, rounds: usize) -> Result<Maze> {
     };
     let episodes = (0..count).map(episode).collect::<Result<Vec<_>>>()?;
     let followed = (count..count + FOLLOWED).map(episode).collect::<Result<Vec<_>>>()?;
-    let experiment = Experiment { epochs: 1 + ROUND * rounds as u64, crop: SIDE, ..Experiment::default() };
+    let experiment = Experiment { epochs: 60, crop: SIDE, ..Experiment::default() };
     let budget = LabelBudget::new(experiment.label_fraction, experiment.seed)?;
     let lessons = TrainingSet::new(Box::new(episodes), 0..count, budget)?;
     let statistics = Normalisation::measure(&lessons)?;
-    let mut method = build(&experiment, &statistics)?;
-    // The first epoch also learns the noise of the odometry.
-    method.train(1, &lessons)?;
-    let mut times = Vec::new();
-    for round in 0..rounds as u64 {
-        let mut result = Ok(());
-        times.push(
-            seconds(|| {
-                result =
-                    (0..ROUND).try_for_each(|k| method.train(2 + round * ROUND + k, &lessons).map(|_| ()));
-            }) / ROUND as f64,
-        );
-        result?;
+    let (mut method, first) = trained(&experiment, &statistics, &lessons)?;
+    let mut times = vec![first];
+    for _ in 1..rounds {
+        times.push(trained(&experiment, &statistics, &lessons)?.1);
     }
     let [global_start, searching, tracking] = online(method.as_ref(), &followed, &experiment)?;
     Ok(Maze {
@@ -113,6 +105,23 @@ fn maze(name: &'static str, rounds: usize) -> Result<Maze> {
         searching,
         tracking,
     })
+}
+
+/// A method trained for some epochs, and seconds of one of those that are timed.
+fn trained(
+    experiment: &Experiment,
+    statistics: &Normalisation,
+    lessons: &TrainingSet,
+) -> Result<(Box<dyn Method>, f64)> {
+    let mut method = build(experiment, statistics)?;
+    let mut train =
+        |mut epochs: Range<u64>| epochs.try_for_each(|epoch| method.train(epoch, lessons).map(|_| ()));
+    // The first epoch also learns the noise of the odometry.
+    train(1..TIMED.start)?;
+    let mut result = Ok(());
+    let timed = seconds(|| result = train(TIMED));
+    result?;
+    Ok((method, timed / (TIMED.end - TIMED.start) as f64))
 }
 
 /// Milliseconds of one core for a step.

@@ -40,9 +40,9 @@ const fn recipe(name: &'static str, quick_epochs: u64, epoch_seconds: f64, quick
 
 /// What methods cost that are trained; `pfnet` was not measured and is taken to cost what `sdpf` does, whose network and
 /// blocks it has.
-const MEASURED: [(WorldKind, Recipe); 16] = [
-    (WorldKind::Maze, recipe("driftless", 30, 2.8, true)),
-    (WorldKind::Maze, recipe("driftless-supervised", 30, 2.5, true)),
+const MEASURED: [(WorldKind, Recipe); 20] = [
+    (WorldKind::Maze, recipe("driftless", 30, 1.6, true)),
+    (WorldKind::Maze, recipe("driftless-supervised", 30, 1.4, true)),
     (WorldKind::Maze, recipe("regression", 200, 0.25, false)),
     (WorldKind::Maze, recipe("lstm", 3, 25.0, true)),
     (WorldKind::Maze, recipe("sdpf-released", 15, 9.0, false)),
@@ -57,6 +57,10 @@ const MEASURED: [(WorldKind, Recipe); 16] = [
     (WorldKind::Robot, recipe("driftless", 6, 6.0, true)),
     (WorldKind::Robot, recipe("driftless-supervised", 1, 6.0, true)),
     (WorldKind::Robot, recipe("mcl", 1, 0.5, true)),
+    (WorldKind::Robot, recipe("sdpf", 60, 1.5, false)),
+    (WorldKind::Robot, recipe("sdpf-supervised", 60, 1.5, false)),
+    (WorldKind::Robot, recipe("lstm", 30, 7.0, false)),
+    (WorldKind::Robot, recipe("dpf", 100, 9.0, false)),
 ];
 
 /// The share of the paper's main figures.

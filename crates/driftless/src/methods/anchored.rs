@@ -161,6 +161,12 @@ impl AnchoredEm {
     }
 }
 
+/// Whether the tempering is calibrated after this epoch: after the last, and, as it takes as long as several epochs and only
+/// validation needs it before, after 5, 10, 20, 40, …
+pub(super) fn is_calibrated(epoch: u64, epochs: u64) -> bool {
+    epoch == epochs || (epoch.is_multiple_of(ROUND) && (epoch / ROUND).is_power_of_two())
+}
+
 /// A network of images and places that has not learned yet.
 pub(super) fn learner(matcher: &Matcher, schedule: Schedule) -> Learner<FrameEncoder> {
     let optimiser = Optimiser::new(Rule::Adam(Adam::default()), RATE).with_schedule(schedule);
@@ -191,8 +197,7 @@ impl Method for AnchoredEm {
         report.effective_sample_size =
             (self.supervision == Supervision::BetweenLabels).then_some(self.effective_sample_size);
         report.without_path = paths::without_path(&self.drawn, fresh.iter().map(training::has_label));
-        let due = epoch.is_multiple_of(ROUND) || epoch == self.epochs;
-        if due && self.has(Ablation::Calibration) {
+        if is_calibrated(epoch, self.epochs) && self.has(Ablation::Calibration) {
             self.calibrate(epoch, &fresh)?;
         }
         Ok(report)
@@ -266,6 +271,12 @@ mod tests {
         };
         let [still, turned] = [0.0, std::f32::consts::TAU].map(evidence);
         assert!(turned > 0.1 && still < 0.1 * turned, "{still} {turned}");
+    }
+
+    #[test]
+    fn calibrated_seldom_and_at_last() {
+        let due = |epochs| (1..=epochs).filter(|&epoch| is_calibrated(epoch, epochs)).collect::<Vec<_>>();
+        assert_eq!((due(60), due(3)), (vec![5, 10, 20, 40, 60], vec![3]));
     }
 
     /// Which poses are known is drawn from the seed's own stream; first weights are not made of the same numbers.

@@ -19,10 +19,10 @@ pub(super) mod updates;
 pub(super) mod views;
 mod walks;
 
-use super::anchored::Supervision;
 use super::anchored::noise::{self, Noise};
 use super::anchored::paths::without_path;
 use super::anchored::store::{learned_of, paths_of, stored_learned, stored_paths};
+use super::anchored::{Supervision, is_calibrated};
 use super::learner::Learner;
 use crate::error::Result;
 use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
@@ -152,7 +152,7 @@ impl Method for RangeScan {
         report.effective_sample_size =
             (self.supervision == Supervision::BetweenLabels).then_some(self.effective_sample_size);
         report.without_path = without_path(&self.paths, walks.iter().map(Walk::has_label));
-        if epoch.is_multiple_of(ROUND) || epoch == self.epochs {
+        if is_calibrated(epoch, self.epochs) {
             self.calibrate(epoch, &walks)?;
         }
         self.walks = Some(walks);
