@@ -12,9 +12,10 @@ use crate::methods::anchored::noise;
 use crate::methods::house::told;
 use crate::methods::prior::around;
 use crate::methods::recorder::Recorder;
+use crate::online::saved;
 use driftless_core::filter::{Population, Recovery, Tempering};
 use driftless_core::motion::{Odometry, Still, TurnAndGo};
-use driftless_core::{Belief, Filter, FilterState, Motion, Space, StepReport, Stream, Workspace};
+use driftless_core::{Belief, Filter, FilterState, Motion, Snapshot, Space, StepReport, Stream, Workspace};
 use driftless_world::evaluation::Track;
 use driftless_world::pose::Frame;
 use driftless_world::trajectory::{Rows, Start, Trajectory};
@@ -181,6 +182,26 @@ where
     /// What is believed now.
     pub(super) fn belief(&self) -> &Belief {
         &self.state().belief
+    }
+
+    /// Adds all that later steps depend on.
+    pub(super) fn save(&self, to: &mut Vec<u8>) {
+        self.draws.save(to);
+        self.state.save(to);
+        self.began.save(to);
+    }
+
+    /// Takes it back.
+    pub(super) fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
+        self.draws = Stream::load(from)?;
+        self.state = saved::begun(from)?;
+        self.began = bool::load(from)?;
+        (self.state.is_some() || !self.began).then_some(())
+    }
+
+    /// Whether a step was made.
+    pub(super) fn has_begun(&self) -> bool {
+        self.began
     }
 
     /// Whether a robot that was carried off is looked for.
