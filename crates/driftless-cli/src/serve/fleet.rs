@@ -223,12 +223,12 @@ impl Fleet {
 
     /// Answers the oldest line of a robot.
     fn serve(&self, robot: Arc<Robot>) {
-        let next = robot.post().mailbox.pop();
+        let next = robot.post().next();
         if let Some(waiting) = next {
             self.answer(&robot, &waiting);
         }
         let mut post = robot.post();
-        post.is_scheduled = post.mailbox.len() > 0;
+        post.is_scheduled = post.mailbox.len() > 0 && !post.is_forgotten;
         if post.is_scheduled {
             drop(post);
             self.schedule(robot);
@@ -258,9 +258,11 @@ impl Fleet {
     }
 
     fn forget(&self, robot: &Arc<Robot>) {
-        robot.post().is_forgotten = true;
-        self.names().remove(&robot.name);
-        count(&self.health.forgotten, 1);
+        // Its name may be another robot's by now, if it was forgotten before.
+        if !std::mem::replace(&mut robot.post().is_forgotten, true) {
+            self.names().remove(&robot.name);
+            count(&self.health.forgotten, 1);
+        }
     }
 
     /// A client is gone: its robots are forgotten soon, if nobody else speaks for them.

@@ -169,6 +169,11 @@ impl Post {
         Ok(())
     }
 
+    /// The next line; none once it is forgotten.
+    pub fn next(&mut self) -> Option<Waiting> {
+        if self.is_forgotten { None } else { self.mailbox.pop() }
+    }
+
     /// The client that speaks for it is gone.
     pub fn abandon(&mut self) {
         (self.owner, self.is_abandoned, self.heard) = (None, true, Instant::now());

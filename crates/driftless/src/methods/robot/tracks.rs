@@ -152,8 +152,9 @@ where
         let Some(state) = state else {
             let started = filter.global_start(Space::SE2, sensor, true, draws);
             let (found, log_evidence) = started.expect("poses all over the space can be proposed");
-            self.state = Some(found);
-            return StepReport::of(log_evidence, sensor.look_up());
+            let reading = sensor.look_up();
+            self.state = Some(self.with_memory(found));
+            return StepReport::of(log_evidence, reading);
         };
         let action = self.bias.corrected(action.map(f64::from)).map(|x| x as f32);
         let mut driven = odometry.by(Some(action));
@@ -184,6 +185,16 @@ where
         &self.state().belief
     }
 
+    /// Memory for the largest belief there can be, with injected particles: later steps need no more.
+    fn with_memory(&mut self, mut first: FilterState) -> FilterState {
+        let (most, recovery) = (self.filter.population.most, self.filter.recovery);
+        let count = most + recovery.map_or(0, |recovery| (recovery.most_injected * most as f64) as usize + 1);
+        self.workspace.reserve(count);
+        first.belief.particles.reserve(count);
+        first.belief.weights.reserve(count);
+        first
+    }
+
     /// Adds all that later steps depend on.
     pub(super) fn save(&self, to: &mut Vec<u8>) {
         self.draws.save(to);
@@ -194,7 +205,7 @@ where
     /// Takes it back.
     pub(super) fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
         self.draws = Stream::load(from)?;
-        self.state = saved::begun(from)?;
+        self.state = saved::begun(from)?.map(|state| self.with_memory(state));
         self.began = bool::load(from)?;
         (self.state.is_some() || !self.began).then_some(())
     }
