@@ -4,6 +4,7 @@ mod bench;
 mod learning;
 mod queueing;
 mod reproducing;
+mod serve;
 mod simulate;
 mod track;
 
@@ -11,6 +12,7 @@ pub use bench::{Bench, BenchWorld};
 pub use learning::{Evaluate, Report, Train};
 pub use queueing::{Engine, Queueing, Sweep};
 pub use reproducing::{Demo, Paper, Reproduce};
+pub use serve::Serve;
 pub use simulate::{HouseSplit, Simulate, Steering};
 pub use track::Track;
 
@@ -61,6 +63,8 @@ pub enum Verb {
     Evaluate(Evaluate),
     /// Say where robots are: step by step from a log, or as it happens from standard input
     Track(Track),
+    /// Follow robots over the network as they drive, for as long as it takes, with a page to watch them
+    Serve(Serve),
     /// Compare runs on one web page
     Report(Report),
     /// Run a whole experiment of the paper: all methods, label shares, seeds and mazes

@@ -15,6 +15,7 @@ mod progress;
 mod queue;
 mod report;
 mod reproduce;
+mod serve;
 mod show;
 mod simulate;
 mod sweep;
@@ -60,6 +61,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Verb::Train(wanted) => return train::run(wanted),
         Verb::Evaluate(wanted) => evaluate::run(wanted)?,
         Verb::Track(wanted) => return track::run(wanted),
+        Verb::Serve(wanted) => serve::run(wanted, arguments.threads)?,
         Verb::Report(wanted) => report::run(wanted)?,
         Verb::Reproduce(wanted) => reproduce::run(wanted, arguments.threads)?,
         Verb::Sweep(wanted) => return sweep::run(wanted, arguments.threads),

@@ -5,6 +5,10 @@ mod line;
 mod start;
 mod stream;
 mod summary;
+mod trackers;
+
+pub use line::{FIELDS, Line};
+pub use trackers::{Asked, Trackers};
 
 use crate::args;
 use anyhow::Result;
@@ -21,7 +25,7 @@ pub fn run(wanted: &args::Track) -> Result<ExitCode> {
 }
 
 /// An estimate as it is written.
-fn estimated(episode: usize, step: usize, time: Option<f64>, estimate: &Estimate) -> Estimated {
+pub fn estimated(episode: usize, step: usize, time: Option<f64>, estimate: &Estimate) -> Estimated {
     Estimated {
         robot: None,
         episode,

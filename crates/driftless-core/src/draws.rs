@@ -43,6 +43,16 @@ impl Stream {
     pub fn new(seed: u64, index: u64) -> Self {
         Self::from_seed(Random::stream(seed, index).bits())
     }
+
+    /// Where it stands.
+    pub(crate) fn position(&self) -> [u64; 3] {
+        [self.seed, self.blocks, self.uniforms]
+    }
+
+    /// One that stands there.
+    pub(crate) fn at([seed, blocks, uniforms]: [u64; 3]) -> Self {
+        Self { seed, blocks, uniforms }
+    }
 }
 
 /// Normal numbers come in blocks of so many.

@@ -52,6 +52,7 @@ pub mod random;
 pub mod resample;
 pub mod sensor;
 pub mod smooth;
+mod snapshot;
 mod space;
 #[cfg(test)]
 mod testing;
@@ -65,6 +66,7 @@ pub use motion::Motion;
 pub use particles::Particles;
 pub use resample::Resampler;
 pub use sensor::{Reading, Sensor};
+pub use snapshot::Snapshot;
 pub use space::Space;
 pub use weights::{IMPOSSIBLE, Reweighted, Weights, effective_sample_size};
 

@@ -33,6 +33,16 @@ impl Random {
         Self::new(mixed ^ index.wrapping_mul(0xd134_2543_de82_ef95))
     }
 
+    /// Where it stands.
+    pub(crate) fn position(&self) -> ([u64; 4], Option<f64>) {
+        (self.state, self.spare)
+    }
+
+    /// One that stands there; `None` where none ever does.
+    pub(crate) fn at(state: [u64; 4], spare: Option<f64>) -> Option<Self> {
+        (state != [0; 4] && spare.is_none_or(f64::is_finite)).then_some(Self { state, spare })
+    }
+
     /// 64 uniform bits.
     pub fn bits(&mut self) -> u64 {
         let s = &mut self.state;

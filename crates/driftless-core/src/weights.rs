@@ -39,6 +39,15 @@ impl Weights {
         weights
     }
 
+    /// These logarithms and weights, bit by bit, if they keep the invariant.
+    pub(crate) fn exactly(pairs: &[[f32; 2]]) -> Option<Self> {
+        let (log, linear): (Vec<f32>, Vec<f32>) = pairs.iter().map(|[log, linear]| (*log, *linear)).unzip();
+        let sum: f64 = linear.iter().map(|&w| f64::from(w)).sum();
+        // Rounded one by one, and by each of the sums they were divided by.
+        let is_sound = log.iter().all(|log| *log <= 0.01) && linear.iter().all(|w| (0.0..=1.01).contains(w));
+        (is_sound && (sum - 1.0).abs() < 0.01).then_some(Self { log, linear })
+    }
+
     /// All equal, in the same memory.
     pub fn set_uniform(&mut self, count: usize) {
         let share = 1.0 / count.max(1) as f32;

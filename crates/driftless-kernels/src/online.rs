@@ -190,6 +190,16 @@ impl Online {
         Estimate { pose, covariance, effective_sample_size, moved, saw, collapsed: report.collapsed }
     }
 
+    /// What a later step depends on.
+    pub fn now(&self) -> (&FilterState, &Stream) {
+        (&self.state, &self.draws)
+    }
+
+    /// Goes on from there.
+    pub fn go_on(&mut self, state: FilterState, draws: Stream) {
+        (self.state, self.draws) = (state, draws);
+    }
+
     /// What is believed now.
     pub fn belief(&self) -> &Belief {
         &self.state.belief

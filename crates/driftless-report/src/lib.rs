@@ -8,6 +8,7 @@ pub mod chart;
 pub mod colour;
 pub mod font;
 pub mod image;
+pub mod live;
 pub mod pages;
 pub mod paired;
 pub mod path_picture;

@@ -18,6 +18,8 @@ use driftless_world::files::base64;
 use driftless_world::{Episode, Result};
 pub(crate) use group::percent;
 use group::{Comparison, World};
+pub(crate) use page::STYLE;
+pub(crate) use player::ground_data;
 use std::collections::BTreeSet;
 
 /// Steps in the tracking picture of a maze, as in the paper, which shows all of them in a house.

@@ -6,6 +6,7 @@
 
 use crate::dropout::Phase;
 use burn::tensor::{DType, Device, Tensor, TensorData};
+use driftless_core::Snapshot;
 use driftless_world::random::Random;
 
 /// How many numbers a rollout needs.
@@ -113,6 +114,18 @@ impl Drawing {
         let noise = self.tensor(self.sizes.noise, Random::normal);
         let uniforms = (0..self.sizes.uniforms).map(|_| self.random.unit()).collect();
         Draw { noise, uniforms, seed: self.seeds.bits() }
+    }
+
+    /// Adds where it stands.
+    pub(crate) fn save(&self, to: &mut Vec<u8>) {
+        self.random.save(to);
+        self.seeds.save(to);
+    }
+
+    /// Goes on from there.
+    pub(crate) fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
+        (self.random, self.seeds) = (Random::load(from)?, Random::load(from)?);
+        Some(())
     }
 
     fn tensor(&mut self, width: usize, draw: impl Fn(&mut Random) -> f64) -> Tensor<3> {

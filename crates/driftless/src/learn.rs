@@ -27,7 +27,7 @@ pub use normalisation::Normalisation;
 pub(crate) use recordings::MOST_SIDE;
 pub use recordings::{Purpose, Recordings, guess_maze};
 pub use session::{
-    Build, DataFiles, EpochRecord, HANDFUL, Material, Observer, Outcome, RunConfig, RunFolder, Session,
+    Build, DataFiles, EpochRecord, HANDFUL, Lock, Material, Observer, Outcome, RunConfig, RunFolder, Session,
     Trained, Validation,
 };
 

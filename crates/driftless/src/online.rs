@@ -25,6 +25,7 @@
 mod estimate;
 mod given;
 mod replay;
+pub(crate) mod saved;
 
 pub use estimate::Estimate;
 pub use given::{Frame, Place, Start, Step};
@@ -35,7 +36,7 @@ use crate::batch::shrunk;
 use crate::error::{Error, Result};
 use crate::learn::{MOST_SIDE, MotionKind, Trained, WorldKind};
 use crate::methods::build;
-use driftless_core::Belief;
+use driftless_core::{Belief, Snapshot};
 use driftless_world::files::pfnet::HouseMaps;
 use driftless_world::trajectory::{Images, Pixels};
 use std::path::Path;
@@ -59,6 +60,17 @@ pub trait OnlineFilter: Send {
 
     /// The particles after the last step, if it has any.
     fn belief(&self) -> Option<&Belief> {
+        None
+    }
+
+    /// Adds all that later steps depend on, random numbers included; `None` if the method cannot.
+    fn save(&self, _to: &mut Vec<u8>) -> Option<()> {
+        None
+    }
+
+    /// Takes back what [`OnlineFilter::save`] of a filter with the same start said; `None` if that is not what is there, and
+    /// the filter is of no use then.
+    fn restore(&mut self, _from: &mut &[u8]) -> Option<()> {
         None
     }
 }
@@ -235,6 +247,29 @@ impl Tracker {
     /// The particles after the last step, if the method has any.
     pub fn belief(&self) -> Option<&Belief> {
         self.filter.belief()
+    }
+}
+
+impl Tracker {
+    /// All that later steps depend on, as bytes; nothing if the method cannot say it.
+    pub fn snapshot(&self) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.time.save(&mut bytes);
+        self.filter.save(&mut bytes)?;
+        Some(bytes)
+    }
+
+    /// Goes on from a [`Tracker::snapshot`] of a robot with the same run and start, to the last bit.
+    ///
+    /// # Errors
+    /// If it is not one. The tracker is of no use then.
+    pub fn restore(&mut self, mut from: &[u8]) -> Result<()> {
+        let mut restored = || {
+            self.time = Option::load(&mut from)?;
+            self.filter.restore(&mut from)?;
+            (from.is_empty() && self.time.is_none_or(f64::is_finite)).then_some(())
+        };
+        restored().ok_or_else(|| Error::setting("snapshot", "is damaged, or of another run or start"))
     }
 }
 

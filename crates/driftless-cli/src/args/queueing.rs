@@ -72,7 +72,7 @@ fn jobs(text: &str) -> Result<usize, String> {
 }
 
 /// A time as people write it.
-fn time(text: &str) -> Result<Duration, String> {
+pub(super) fn time(text: &str) -> Result<Duration, String> {
     let wrong = || "must be a number and s, m, h or d, as 90m or 1.5h".to_owned();
     let unit = text.chars().last().ok_or_else(wrong)?;
     let seconds = match unit {

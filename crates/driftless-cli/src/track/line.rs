@@ -1,5 +1,6 @@
 //! A line of a stream: an object of what a robot has at a step.
 
+use driftless::online::{Frame, Step};
 use driftless_world::files::base64;
 use driftless_world::files::png_image::{self, Samples};
 use serde::Deserialize;
@@ -8,12 +9,13 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// What a line can hold; all of it may be missing.
-pub const FIELDS: &str = "time, odometry, scan, observation, image, pose, spread and robot";
+pub const FIELDS: &str = "time, step, odometry, scan, observation, image, pose, spread and robot";
 
 /// A line as it is typed.
 #[derive(Deserialize)]
 struct Typed {
     time: Option<f64>,
+    step: Option<u64>,
     odometry: Option<Vec<Option<f64>>>,
     scan: Option<Vec<Option<f32>>>,
     observation: Option<Vec<Option<f32>>>,
@@ -52,6 +54,8 @@ pub enum Told {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
     pub time: Option<f64>,
+    /// Which step it is, by the robot's own count.
+    pub step: Option<u64>,
     /// Two numbers of what has no heading become three.
     pub odometry: Option<[f64; 3]>,
     /// NaN is missing.
@@ -85,6 +89,7 @@ impl Line {
         };
         Ok(Self {
             time: typed.time,
+            step: typed.step,
             odometry: typed.odometry.map(|numbers| motion(&numbers)).transpose()?.flatten(),
             readings: readings.map(|numbers| numbers.into_iter().map(missing).collect()),
             image: typed.image.map(picture).transpose().map_err(|problem| format!("image: {problem}"))?,
@@ -92,6 +97,12 @@ impl Line {
             robot,
             unknown: typed.others.into_keys().collect(),
         })
+    }
+
+    /// What a tracker is given.
+    pub fn seen(&self) -> Step<'_> {
+        let image = self.image.as_ref().map(|(size, pixels)| Frame { size: *size, pixels });
+        Step { readings: self.readings.as_deref(), image, odometry: self.odometry, time: self.time }
     }
 }
 

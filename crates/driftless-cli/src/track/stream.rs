@@ -2,22 +2,16 @@
 
 use super::estimated;
 use super::line::{FIELDS, Line, Told};
-use super::start::{self, Wanted};
+use super::trackers::{Asked, Trackers};
 use crate::args;
 use crate::interrupt;
 use crate::output::{complain, grouped};
-use crate::usage::misused;
 use anyhow::{Context, Result, bail};
-use driftless::learn::{Trained, WorldKind};
-use driftless::methods::build;
-use driftless::online::{Frame, Place, Start, Step, Tracker};
-use driftless_world::Dataset;
-use driftless_world::files::pfnet::{HouseMaps, PfnetFile, PfnetOptions};
+use driftless::learn::Trained;
+use driftless::online::{Step, Tracker};
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, BufRead, ErrorKind, Read, Write};
-use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
@@ -34,13 +28,8 @@ const BROKEN_LINES: u8 = 3;
 
 /// All robots of a stream.
 struct Fleet {
-    trained: Trained,
+    trackers: Trackers,
     seed: u64,
-    particles: Option<usize>,
-    /// Where robots start that are not told by their lines.
-    place: Place,
-    /// The floor plan of the house, in houses.
-    floor: Option<Arc<HouseMaps>>,
     robots: HashMap<Option<String>, Robot>,
     /// Tracks begun so far: each has random numbers of its own.
     tracks: usize,
@@ -132,45 +121,15 @@ fn say(text: &str) -> Result<bool> {
 
 impl Fleet {
     fn open(wanted: &args::Track) -> Result<Self> {
-        let trained = Trained::open(&wanted.run, &build)?;
-        let place = match start::parse(wanted.start.as_deref(), &trained)? {
-            Wanted::AsTrained => Place::Anywhere,
-            Wanted::Place(place) => place,
-            Wanted::Log => {
-                misused!("--start log: a stream has no log; a line's pose starts a robot")
-            }
+        let asked = Asked {
+            run: &wanted.run,
+            floor: wanted.floor.as_deref(),
+            from: wanted.from,
+            start: wanted.start.as_deref(),
+            particles: wanted.particles,
         };
-        if wanted.floor.is_none() && wanted.from > 0 {
-            misused!(
-                "--from {}: a stream has no episodes; it chooses the floor plan of --floor",
-                wanted.from
-            );
-        }
-        let particles = wanted.particles.map(|count| count as usize);
-        let floor = wanted.floor.as_deref().map(|file| floor_of(file, wanted.from)).transpose()?;
-        match (&floor, trained.config.experiment.world == WorldKind::House) {
-            (None, true) => misused!(
-                "--floor: the run is of houses; give a recording whose floor plan is that of the robots' house"
-            ),
-            (Some(_), false) => misused!("--floor: the run is of no house, and knows its own map"),
-            _ => {}
-        }
-        let (robots, unknown) = Default::default();
-        let fleet = Self { trained, seed: wanted.seed, particles, place, floor, robots, tracks: 0, unknown };
-        // What can be wrong with the run is said before anybody waits for a line.
-        fleet.tracker(Start {
-            particles,
-            place: Place::About { pose: [0.0; 3], spread: [0.0; 3] },
-            ..Start::default()
-        })?;
-        Ok(fleet)
-    }
-
-    fn tracker(&self, start: Start) -> Result<Tracker> {
-        let Some(floor) = &self.floor else { return Ok(Tracker::new(&self.trained, start)?) };
-        Tracker::in_house(&self.trained, start, floor)?.with_context(|| {
-            format!("{:?} cannot track step by step in houses", self.trained.config.experiment.method.id)
-        })
+        let (trackers, seed) = (Trackers::open(&asked)?, wanted.seed);
+        Ok(Self { trackers, seed, robots: HashMap::new(), tracks: 0, unknown: BTreeSet::new() })
     }
 
     /// The estimate after a line; nothing after an empty one.
@@ -188,9 +147,7 @@ impl Fleet {
                 complain(&format!("field {name:?} is not known and not looked at; there are {FIELDS}"));
             }
         }
-        let image = line.image.as_ref().map(|(size, pixels)| Frame { size: *size, pixels });
-        let (readings, odometry, time) = (line.readings.as_deref(), line.odometry, line.time);
-        let step = Step { readings, image, odometry, time };
+        let step = line.seen();
         let robot = self.robots.get_mut(&line.robot);
         if let (None, Some(robot)) = (&line.start, robot) {
             return robot.go(step, &line).map(Some);
@@ -207,32 +164,17 @@ impl Fleet {
     }
 
     fn begin(&self, told: Option<&Told>) -> Result<Robot> {
-        let place = match told {
-            None => self.place,
-            Some(Told::Anywhere) => Place::Anywhere,
-            Some(&Told::Pose(pose, spread)) => {
-                Place::About { pose, spread: spread.unwrap_or_else(|| start::usual_spread(&self.trained)) }
-            }
-        };
-        let (seed, episode) = Trained::numbers_of(self.seed, self.tracks);
-        let start = Start { particles: self.particles, seed, episode, place };
-        Ok(Robot { tracker: self.tracker(start)?, episode: self.tracks, step: 0 })
+        let place = self.trackers.place(told);
+        let tracker = self.trackers.begin(place, Trained::numbers_of(self.seed, self.tracks))?;
+        Ok(Robot { tracker, episode: self.tracks, step: 0 })
     }
-}
-
-/// The floor plan of a recorded walk.
-fn floor_of(file: &Path, episode: usize) -> Result<Arc<HouseMaps>> {
-    let recorded = PfnetFile::open(file, PfnetOptions::default())?;
-    if episode >= recorded.len() {
-        misused!("--from {episode}: {} has {} episodes, counted from 0", file.display(), recorded.len());
-    }
-    Ok(Arc::new(recorded.get(episode)?.maps))
 }
 
 impl Robot {
     fn go(&mut self, step: Step, line: &Line) -> Result<String> {
         let estimate = self.tracker.step(step)?;
-        let mut row = estimated(self.episode, self.step, line.time, &estimate);
+        let number = line.step.map_or(self.step, |step| step as usize);
+        let mut row = estimated(self.episode, number, line.time, &estimate);
         row.robot.clone_from(&line.robot);
         self.step += 1;
         Ok(row.to_json()?)

@@ -5,6 +5,7 @@ mod bag_bytes;
 #[path = "../../../driftless-world/tests/bundle_bytes/mod.rs"]
 mod bundle_bytes;
 mod command_line;
+mod going_on;
 mod importing;
 #[cfg(unix)]
 mod interrupted;
@@ -14,6 +15,8 @@ mod refused;
 mod repeating;
 mod reproducing;
 mod results;
+#[cfg(unix)]
+mod serving;
 mod sweeping;
 mod terminal;
 mod tracking;

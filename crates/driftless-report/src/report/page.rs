@@ -10,7 +10,7 @@ use crate::run::Run;
 use crate::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 
-const STYLE: &str = include_str!("page.css");
+pub(crate) const STYLE: &str = include_str!("page.css");
 
 /// The whole page.
 pub(super) fn html(runs: &[&Run], comparison: &Comparison, chapters: &[Chapter], tables: &[Table]) -> String {

@@ -78,7 +78,7 @@ fn data(choice: &Choice) -> Value {
     })
 }
 
-fn ground_data(ground: &Ground) -> Value {
+pub(crate) fn ground_data(ground: &Ground) -> Value {
     json!({ "low": ground.low, "high": ground.high, "png": base64::encode(&ground.png) })
 }
 

@@ -149,6 +149,15 @@ impl<O: Encoder> RecurrentBaseline<O> {
         self.scaled(self.head.forward(said.unsqueeze_dim::<3>(1))).squeeze_dim(1)
     }
 
+    /// Whether this is what [`RecurrentBaseline::step`] of one sequence remembers, or nothing.
+    pub(crate) fn fits(&self, memory: &[(Tensor<2>, Tensor<2>)]) -> bool {
+        let units = |cell: &Lstm| [1, cell.gates.bias.dims()[0] / 4];
+        let cells = self.cells.iter().zip(memory);
+        memory.is_empty()
+            || memory.len() == self.cells.len()
+                && cells.into_iter().all(|(cell, (h, c))| [h.dims(), c.dims()] == [units(cell); 2])
+    }
+
     /// The mean over labelled steps of Σ_k ((s*_k - ŝ_k) / step_k)², angles wrapped: [`SquaredError`].
     pub fn loss(&self, batch: &Batch<O::Input>, over: LabelMean, phase: Phase) -> Tensor<1> {
         self.error(self.estimates(&batch.observations, &batch.actions, phase), batch, over)

@@ -14,6 +14,7 @@ mod trained;
 
 pub use config::{DataFiles, RunConfig};
 pub use folder::RunFolder;
+pub use lock::Lock;
 pub use observer::{Observer, Outcome};
 pub use record::{EpochRecord, Validation};
 pub use trained::{HANDFUL, Trained};

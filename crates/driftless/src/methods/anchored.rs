@@ -39,6 +39,7 @@ use driftless_world::trajectory::{Rows, Trajectory};
 use noise::Noise;
 use rayon::prelude::*;
 use sensor::{ImageSensor, Matcher};
+use std::sync::{Arc, OnceLock};
 use tracker::Tracker;
 use training::UPDATES;
 use views::Views;
@@ -85,6 +86,8 @@ pub struct AnchoredEm {
     filter: Filter,
     /// Recomputed when missing.
     bridges: Option<Vec<Option<Bridge>>>,
+    /// What robots online share: the network with its map of poses, made for the first of them.
+    shared: OnceLock<Arc<ImageSensor>>,
 }
 
 impl AnchoredEm {
@@ -118,6 +121,7 @@ impl AnchoredEm {
             drawn: Vec::new(),
             effective_sample_size: 0.0,
             bridges: None,
+            shared: OnceLock::new(),
             filter: ResamplerSettings::apply(experiment.resampler.as_ref(), Filter::bootstrap(1))?,
         })
     }
@@ -190,6 +194,7 @@ fn action(rows: &Rows, t: usize) -> [f32; 3] {
 
 impl Method for AnchoredEm {
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport> {
+        self.shared = OnceLock::new();
         self.prepare(epoch, lessons)?;
         let fresh = training::load(lessons, if self.has(Ablation::FreshImages) { epoch } else { 0 })?;
         self.assign(epoch, &fresh)?;
@@ -222,6 +227,7 @@ impl Method for AnchoredEm {
     }
 
     fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()> {
+        self.shared = OnceLock::new();
         self.take_back(parameters, memory)
     }
 }

@@ -4,7 +4,7 @@ use super::filtering::{Believed, Course, Fused};
 use super::observed::Observed;
 use super::recorder::Recorder;
 use super::tracking::{self, episodes_at_once, in_batches};
-use crate::belief::Belief;
+use crate::belief::{Belief, LogWeights};
 use crate::draws::{DrawSizes, Drawing};
 use crate::dropout::Phase;
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ use crate::model::{Measurement, Model, Moment, Observations};
 use crate::online::{Estimate, Observation, OnlineFilter, Place, Start as OnlineStart, seen_at};
 use crate::prior::Prior;
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use driftless_core::{Particles, Space};
+use driftless_core::{Particles, Snapshot, Space};
 use driftless_world::evaluation::Track;
 use driftless_world::labels::Lesson;
 use driftless_world::pose::Pose;
@@ -161,12 +161,57 @@ where
     fn belief(&self) -> Option<&driftless_core::Belief> {
         self.belief.is_some().then_some(&self.believed.belief)
     }
+
+    fn save(&self, to: &mut Vec<u8>) -> Option<()> {
+        (self.steps as u64).save(to);
+        self.drawing.save(to);
+        let belief = self.belief.as_ref().map(written_down);
+        belief.is_some().save(to);
+        belief.iter().flatten().for_each(|numbers| numbers.save(to));
+        Some(())
+    }
+
+    fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
+        self.steps = usize::try_from(u64::load(from)?).ok()?;
+        self.drawing.restore(from)?;
+        self.belief = if bool::load(from)? {
+            let (states, log_weights) = (Vec::load(from)?, Vec::load(from)?);
+            self.believed.belief = plain(&states, &log_weights)?;
+            Some(taken_back(states, log_weights))
+        } else {
+            None
+        };
+        Some(())
+    }
+}
+
+/// States and log-weights of one sequence.
+fn written_down(belief: &Belief) -> [Vec<f32>; 2] {
+    let states = belief.states.try_to_vec_as::<f32>().expect("states are numbers");
+    [states, belief.weights.log().try_to_vec_as::<f32>().expect("weights are numbers")]
+}
+
+/// The same as tensors, bit by bit.
+fn taken_back(states: Vec<f32>, log_weights: Vec<f32>) -> Belief {
+    let (count, device) = (log_weights.len(), (&Device::flex(), DType::F32));
+    let weights = Tensor::from_data(TensorData::new(log_weights, [1, count]), device);
+    let states = Tensor::from_data(TensorData::new(states, [1, count, POSE]), device);
+    Belief { states, weights: LogWeights::from_normalised(weights) }
+}
+
+/// The same without tensors; `None` if it is no belief.
+fn plain(states: &[f32], log_weights: &[f32]) -> Option<driftless_core::Belief> {
+    let is_sound = !log_weights.is_empty()
+        && states.len() == POSE * log_weights.len()
+        && states.iter().all(|x| x.is_finite())
+        && log_weights.iter().all(|log| *log <= 0.01);
+    let particles = || Particles::from_states(Space::SE2, states.chunks_exact(POSE));
+    is_sound.then(|| driftless_core::Belief::weighted(particles(), log_weights))
 }
 
 /// The belief of one sequence in plain numbers.
 fn believed(belief: &Belief, info: &StepInfo) -> Believed {
-    let states = belief.states.try_to_vec_as::<f32>().expect("states are numbers");
-    let log_weights = belief.weights.log().try_to_vec_as::<f32>().expect("weights are numbers");
+    let [states, log_weights] = written_down(belief);
     let evidence = info.log_evidence.try_to_vec_as::<f64>().expect("evidence is a number");
     let particles = Particles::from_states(Space::SE2, states.chunks_exact(POSE));
     Believed { belief: driftless_core::Belief::weighted(particles, &log_weights), log_evidence: evidence[0] }

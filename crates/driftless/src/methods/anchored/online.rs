@@ -6,7 +6,7 @@ use super::tracker::Tracker;
 use crate::batch::PixelScale;
 use crate::methods::prior::around;
 use crate::online::{Estimate, Observation, OnlineFilter, Place, Start};
-use driftless_core::{Belief, Stream};
+use driftless_core::{Belief, Snapshot, Stream};
 use std::sync::Arc;
 
 /// A robot on its way.
@@ -23,9 +23,9 @@ pub(super) struct OnlineTracker {
 impl AnchoredEm {
     /// A filter that begins anywhere in the known box, or about a pose.
     pub(super) fn online_tracker(&self, particles: usize, start: &Start) -> OnlineTracker {
-        let sensor = self.sensor();
+        let sensor = self.shared.get_or_init(|| Arc::new(self.sensor()));
         let draws = Stream::new(start.seed, start.episode);
-        let mut tracker = self.tracker(&sensor, particles, self.tempering, draws);
+        let mut tracker = self.tracker(sensor, particles, self.tempering, draws);
         if let Place::About { pose, spread } = start.place {
             let [pose, spread] = [pose, spread].map(|numbers| numbers.map(|x| x as f32));
             let belief = Belief::new(around(pose, spread, particles, &mut tracker.draws));
@@ -33,7 +33,7 @@ impl AnchoredEm {
         }
         OnlineTracker {
             tracker,
-            frames: EncodedFrames::new(Arc::new(sensor)),
+            frames: EncodedFrames::new(Arc::clone(sensor)),
             began: false,
             pixels: self.normalisation.pixels.clone(),
             image: Vec::new(),
@@ -63,6 +63,21 @@ impl OnlineFilter for OnlineTracker {
 
     fn belief(&self) -> Option<&Belief> {
         self.began.then(|| &self.tracker.state().belief)
+    }
+
+    fn save(&self, to: &mut Vec<u8>) -> Option<()> {
+        self.began.save(to);
+        self.tracker.save(to);
+        Some(())
+    }
+
+    fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
+        let began = bool::load(from)?;
+        self.tracker.restore(from)?;
+        if began {
+            self.reserve();
+        }
+        (began == self.tracker.has_begun()).then_some(())
     }
 }
 

@@ -2,9 +2,12 @@
 
 use super::sensor::{EncodedFrames, ImageSensor};
 use super::views::Views;
+use crate::online::saved;
 use driftless_core::motion::{Odometry, Still};
 use driftless_core::sensor::Discounted;
-use driftless_core::{Belief, Filter, FilterState, Motion, Reading, Space, StepReport, Stream, Workspace};
+use driftless_core::{
+    Belief, Filter, FilterState, Motion, Reading, Snapshot, Space, StepReport, Stream, Workspace,
+};
 use std::ops::Deref;
 
 /// A filter on its way through an episode.
@@ -71,6 +74,28 @@ impl Tracker {
             self.views.look();
         }
         StepReport { moved: action.is_some(), ..StepReport::of(log_evidence, Reading::Present) }
+    }
+
+    /// Adds all that later steps depend on.
+    pub fn save(&self, to: &mut Vec<u8>) {
+        self.draws.save(to);
+        self.state.save(to);
+        self.began.save(to);
+        self.views.moved().save(to);
+    }
+
+    /// Takes it back.
+    pub fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
+        self.draws = Stream::load(from)?;
+        self.state = saved::begun(from)?.map(|state| self.with_memory(state));
+        self.began = bool::load(from)?;
+        self.views.go_on(Option::load(from)?);
+        (self.state.is_some() || !self.began).then_some(())
+    }
+
+    /// Whether a step was made.
+    pub fn has_begun(&self) -> bool {
+        self.began
     }
 
     /// What is believed now.

@@ -32,6 +32,16 @@ impl Views {
         self.moved.filter(|moved| moved.is_finite()).map_or(1.0, |moved| (moved / NEW).clamp(LEAST, 1.0))
     }
 
+    /// How far it has moved, as [`Views::go_on`] takes it.
+    pub fn moved(&self) -> Option<f32> {
+        self.moved
+    }
+
+    /// Goes on from having moved so far.
+    pub fn go_on(&mut self, moved: Option<f32>) {
+        self.moved = moved;
+    }
+
     /// Something was seen.
     pub fn look(&mut self) {
         self.moved = Some(0.0);

@@ -10,6 +10,7 @@ use crate::model::Encoder;
 use crate::online::{Estimate, Observation, OnlineFilter, seen_at};
 use crate::space::Space;
 use burn::tensor::{DType, Device, Tensor, TensorData};
+use driftless_core::Snapshot;
 use driftless_world::evaluation::Track;
 use driftless_world::labels::Lesson;
 use driftless_world::pose::Pose;
@@ -68,6 +69,26 @@ where
             saw,
             moved: seen.action.is_some(),
         }
+    }
+
+    fn save(&self, to: &mut Vec<u8>) -> Option<()> {
+        let numbers = |tensor: &Tensor<2>| tensor.try_to_vec_as::<f32>().expect("memory is numbers");
+        let cells: Vec<Vec<f32>> = self.memory.iter().flat_map(|(h, c)| [numbers(h), numbers(c)]).collect();
+        cells.save(to);
+        Some(())
+    }
+
+    fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
+        let cells: Vec<Vec<f32>> = Vec::load(from)?;
+        let tensor = |numbers: &Vec<f32>| -> Tensor<2> {
+            let data = TensorData::new(numbers.clone(), [1, numbers.len()]);
+            Tensor::from_data(data, (&Device::flex(), DType::F32))
+        };
+        self.memory = cells.chunks_exact(2).map(|cell| (tensor(&cell[0]), tensor(&cell[1]))).collect();
+        // The first step alone is told where it starts.
+        self.start = self.start.filter(|_| self.memory.is_empty());
+        let is_sound = cells.iter().flatten().all(|x| x.is_finite()) && self.network.fits(&self.memory);
+        is_sound.then_some(())
     }
 }
 

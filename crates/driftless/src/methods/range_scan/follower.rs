@@ -6,10 +6,12 @@ use crate::error::Result;
 use crate::learn::Normalisation;
 use crate::methods::anchored::noise::{self, Noise};
 use crate::methods::house::{PIXELS_PER_UNIT, first, in_pixels};
+use crate::online::saved;
 use driftless_core::filter::{Population, Tempering};
 use driftless_core::motion::{Odometry, Still};
 use driftless_core::{
-    Belief, Draws, Filter, FilterState, Motion, Particles, Sensor, Space, StepReport, Stream, Workspace,
+    Belief, Draws, Filter, FilterState, Motion, Particles, Sensor, Snapshot, Space, StepReport, Stream,
+    Workspace,
 };
 use driftless_world::pose::Frame;
 use driftless_world::random::Random;
@@ -75,6 +77,21 @@ impl Follower {
         let motion: &mut dyn Motion = if self.began { &mut driven } else { &mut Still };
         self.began = true;
         self.filter.step(&mut self.state, motion, sensor, &mut self.draws, &mut self.workspace)
+    }
+
+    /// Adds all that later steps depend on.
+    pub(super) fn save(&self, to: &mut Vec<u8>) {
+        self.state.save(to);
+        self.draws.save(to);
+        self.began.save(to);
+    }
+
+    /// Takes it back.
+    pub(super) fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
+        self.state = saved::state(from)?;
+        self.draws = Stream::load(from)?;
+        self.began = bool::load(from)?;
+        Some(())
     }
 }
 

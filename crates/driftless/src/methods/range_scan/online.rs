@@ -71,4 +71,13 @@ impl OnlineFilter for OnlineScan {
     fn belief(&self) -> Option<&Belief> {
         self.follower.began.then_some(&self.follower.state.belief)
     }
+
+    fn save(&self, to: &mut Vec<u8>) -> Option<()> {
+        self.follower.save(to);
+        Some(())
+    }
+
+    fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
+        self.follower.restore(from)
+    }
 }

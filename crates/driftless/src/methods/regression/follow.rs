@@ -4,7 +4,7 @@ use super::{Regression, SAID};
 use crate::error::Result;
 use crate::learn::Normalisation;
 use crate::methods::tracking::told;
-use crate::online::{Estimate, Observation, OnlineFilter, seen_at};
+use crate::online::{Estimate, Observation, OnlineFilter, saved, seen_at};
 use driftless_kernels::Cpu;
 use driftless_kernels::recurrent::{Estimator, EstimatorMemory, SequenceFrames};
 use driftless_world::evaluation::Track;
@@ -82,5 +82,15 @@ impl OnlineFilter for Robot {
             saw: looked.is_some(),
             moved: false,
         }
+    }
+
+    fn save(&self, to: &mut Vec<u8>) -> Option<()> {
+        saved::save_pose(self.pose, to);
+        Some(())
+    }
+
+    fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
+        self.pose = saved::pose(from)?;
+        Some(())
     }
 }

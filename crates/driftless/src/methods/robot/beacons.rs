@@ -248,14 +248,15 @@ impl Model for Beacons {
     }
 
     fn score(&self, reading: &[f32], poses: &Particles, log: &mut [f32]) -> Reading {
-        let seen: Vec<_> = self.seen(reading).filter_map(|(k, d, b)| Some((self.places[k]?, d, b))).collect();
-        if seen.is_empty() {
+        // Looked through again for each pose: few numbers, and no memory.
+        let seen = || self.seen(reading).filter_map(|(k, d, b)| Some((self.places[k]?, d, b)));
+        if seen().next().is_none() {
             return Reading::Missing;
         }
         let [x, y, heading] = [0, 1, 2].map(|k| poses.column(k));
         for (i, log) in log.iter_mut().enumerate() {
             let mut sum = 0.0;
-            for (place, distance, bearing) in &seen {
+            for (place, distance, bearing) in seen() {
                 let apart = [place[0] - f64::from(x[i]), place[1] - f64::from(y[i])];
                 let expected = self.scale[0] * apart[0].hypot(apart[1]) + self.scale[1];
                 sum += log_density(distance - expected, self.deviations[0]);

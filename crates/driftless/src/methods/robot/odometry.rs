@@ -4,8 +4,9 @@ use super::walks::Walk;
 use crate::error::{Error, Result};
 use crate::learn::{EpochReport, Method, Tracking, TrainingSet};
 use crate::methods::house::told;
-use crate::online::{Estimate, Observation, OnlineFilter, Place, Start as OnlineStart};
+use crate::online::{Estimate, Observation, OnlineFilter, Place, Start as OnlineStart, saved};
 use crate::parameters::Named;
+use driftless_core::Snapshot;
 use driftless_world::evaluation::Track;
 use driftless_world::pose::{Frame, Pose};
 use driftless_world::trajectory::{Start, Trajectory};
@@ -49,6 +50,17 @@ impl OnlineFilter for Reckoning {
             saw: false,
             moved: seen.action.is_some(),
         }
+    }
+
+    fn save(&self, to: &mut Vec<u8>) -> Option<()> {
+        saved::save_pose(self.pose, to);
+        self.began.save(to);
+        Some(())
+    }
+
+    fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
+        (self.pose, self.began) = (saved::pose(from)?, bool::load(from)?);
+        Some(())
     }
 }
 

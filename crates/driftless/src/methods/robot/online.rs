@@ -8,7 +8,7 @@ use super::tracks::{Follower, Following};
 use super::walks::Measured;
 use crate::error::Result;
 use crate::online::{Estimate, Observation, OnlineFilter, Start as OnlineStart};
-use driftless_core::{Belief, Reading, Stream};
+use driftless_core::{Belief, Reading, Snapshot, Stream};
 use driftless_world::trajectory::Rows;
 use std::sync::Arc;
 
@@ -83,5 +83,17 @@ impl OnlineFilter for RobotFilter {
 
     fn belief(&self) -> Option<&Belief> {
         self.began.then(|| self.follower.belief())
+    }
+
+    fn save(&self, to: &mut Vec<u8>) -> Option<()> {
+        self.began.save(to);
+        self.follower.save(to);
+        Some(())
+    }
+
+    fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
+        self.began = bool::load(from)?;
+        self.follower.restore(from)?;
+        (self.began == self.follower.has_begun()).then_some(())
     }
 }

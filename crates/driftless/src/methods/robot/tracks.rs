@@ -12,9 +12,10 @@ use crate::methods::anchored::noise;
 use crate::methods::house::told;
 use crate::methods::prior::around;
 use crate::methods::recorder::Recorder;
+use crate::online::saved;
 use driftless_core::filter::{Population, Recovery, Tempering};
 use driftless_core::motion::{Odometry, Still, TurnAndGo};
-use driftless_core::{Belief, Filter, FilterState, Motion, Space, StepReport, Stream, Workspace};
+use driftless_core::{Belief, Filter, FilterState, Motion, Snapshot, Space, StepReport, Stream, Workspace};
 use driftless_world::evaluation::Track;
 use driftless_world::pose::Frame;
 use driftless_world::trajectory::{Rows, Start, Trajectory};
@@ -151,8 +152,9 @@ where
         let Some(state) = state else {
             let started = filter.global_start(Space::SE2, sensor, true, draws);
             let (found, log_evidence) = started.expect("poses all over the space can be proposed");
-            self.state = Some(found);
-            return StepReport::of(log_evidence, sensor.look_up());
+            let reading = sensor.look_up();
+            self.state = Some(self.with_memory(found));
+            return StepReport::of(log_evidence, reading);
         };
         let action = self.bias.corrected(action.map(f64::from)).map(|x| x as f32);
         let mut driven = odometry.by(Some(action));
@@ -181,6 +183,36 @@ where
     /// What is believed now.
     pub(super) fn belief(&self) -> &Belief {
         &self.state().belief
+    }
+
+    /// Memory for the largest belief there can be, with injected particles: later steps need no more.
+    fn with_memory(&mut self, mut first: FilterState) -> FilterState {
+        let (most, recovery) = (self.filter.population.most, self.filter.recovery);
+        let count = most + recovery.map_or(0, |recovery| (recovery.most_injected * most as f64) as usize + 1);
+        self.workspace.reserve(count);
+        first.belief.particles.reserve(count);
+        first.belief.weights.reserve(count);
+        first
+    }
+
+    /// Adds all that later steps depend on.
+    pub(super) fn save(&self, to: &mut Vec<u8>) {
+        self.draws.save(to);
+        self.state.save(to);
+        self.began.save(to);
+    }
+
+    /// Takes it back.
+    pub(super) fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
+        self.draws = Stream::load(from)?;
+        self.state = saved::begun(from)?.map(|state| self.with_memory(state));
+        self.began = bool::load(from)?;
+        (self.state.is_some() || !self.began).then_some(())
+    }
+
+    /// Whether a step was made.
+    pub(super) fn has_begun(&self) -> bool {
+        self.began
     }
 
     /// Whether a robot that was carried off is looked for.

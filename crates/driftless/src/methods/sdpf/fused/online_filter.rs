@@ -1,8 +1,8 @@
 //! The released filter on a robot, through the kernels.
 
 use crate::batch::PixelScale;
-use crate::online::{Estimate, Observation, OnlineFilter};
-use driftless_core::Belief;
+use crate::online::{Estimate, Observation, OnlineFilter, saved};
+use driftless_core::{Belief, Snapshot, Stream};
 use driftless_kernels::online::Online;
 use driftless_kernels::scan::Motion;
 use driftless_kernels::training::Networks;
@@ -48,5 +48,20 @@ impl OnlineFilter for FusedOnlineFilter {
 
     fn belief(&self) -> Option<&Belief> {
         Some(self.online.belief())
+    }
+
+    fn save(&self, to: &mut Vec<u8>) -> Option<()> {
+        let (state, draws) = self.online.now();
+        state.save(to);
+        draws.save(to);
+        self.began.save(to);
+        Some(())
+    }
+
+    fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
+        let state = saved::state(from)?;
+        self.online.go_on(state, Stream::load(from)?);
+        self.began = bool::load(from)?;
+        Some(())
     }
 }

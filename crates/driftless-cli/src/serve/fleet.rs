@@ -1,0 +1,296 @@
+//! All robots of a server: lines come in, workers step filters, answers go out.
+
+use super::client::Client;
+use super::health::{Health, count};
+use super::mailbox::{Motions, Waiting};
+use super::robot::{Believing, Robot};
+use crate::output::complain;
+use crate::track::{FIELDS, Line, Trackers};
+use driftless::learn::MotionKind;
+use serde_json::json;
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Bytes of readings and images that wait, of all robots together; beyond it lines keep their odometry alone.
+const MOST_WAITING: usize = 256 << 20;
+/// Bytes of a robot's name.
+const LONGEST_NAME: usize = 200;
+/// How long a worker waits before it looks whether to stop.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Bounds of a server.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    pub robots: usize,
+    /// Lines of a robot that wait.
+    pub queue: usize,
+    pub idle: Duration,
+    pub linger: Duration,
+}
+
+/// Robots, and what waits for them.
+pub struct Fleet {
+    pub health: Health,
+    bounds: Bounds,
+    trackers: Mutex<Trackers>,
+    seed: u64,
+    motions: Motions,
+    robots: Mutex<BTreeMap<Option<String>, Arc<Robot>>>,
+    /// Robots with lines, each at most once, in the order in which they are served.
+    ready: Mutex<VecDeque<Arc<Robot>>>,
+    wake: Condvar,
+    /// Whether workers end where nothing waits.
+    closes: AtomicBool,
+    /// Bytes of what waits.
+    waiting: Arc<AtomicUsize>,
+    next_number: AtomicU64,
+}
+
+/// What a line says that cannot be answered by an estimate.
+pub fn refusal(number: u64, robot: Option<&str>, problem: &str) -> String {
+    match robot {
+        Some(robot) => json!({ "line": number, "robot": robot, "error": problem }).to_string(),
+        None => json!({ "line": number, "error": problem }).to_string(),
+    }
+}
+
+impl Fleet {
+    /// No robots yet.
+    pub fn new(trackers: Trackers, seed: u64, bounds: Bounds) -> Self {
+        let experiment = &trackers.trained.config.experiment;
+        let motions = match experiment.motion.kind {
+            MotionKind::Velocity => Motions::Unknown,
+            MotionKind::Odometry | MotionKind::None => Motions::Compose(experiment.frame()),
+        };
+        Self {
+            health: Health::default(),
+            bounds,
+            trackers: Mutex::new(trackers),
+            seed,
+            motions,
+            robots: Mutex::default(),
+            ready: Mutex::default(),
+            wake: Condvar::new(),
+            closes: AtomicBool::new(false),
+            waiting: Arc::default(),
+            next_number: AtomicU64::new(0),
+        }
+    }
+
+    fn names(&self) -> MutexGuard<'_, BTreeMap<Option<String>, Arc<Robot>>> {
+        self.robots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All robots, by their names.
+    pub fn robots(&self) -> Vec<Arc<Robot>> {
+        self.names().values().cloned().collect()
+    }
+
+    /// Robots go on from where they were.
+    pub fn restore(
+        &self,
+        make: impl FnOnce(&Trackers) -> anyhow::Result<Vec<(Option<String>, Believing)>>,
+    ) -> anyhow::Result<usize> {
+        let found = make(&self.trackers.lock().unwrap_or_else(PoisonError::into_inner))?;
+        let count = found.len();
+        for (name, belief) in found {
+            let robot = Robot::with(self.number(), name.clone(), belief);
+            self.names().insert(name, Arc::new(robot));
+        }
+        Ok(count)
+    }
+
+    fn number(&self) -> u64 {
+        self.next_number.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Takes a line of a client in. What is wrong with it is answered, and it changes nothing.
+    pub fn take(&self, client: &Arc<Client>, number: u64, text: &[u8]) {
+        let parsed = std::str::from_utf8(text).map_err(|_| "is not UTF-8".to_owned()).and_then(Line::parse);
+        let line = match parsed {
+            Ok(line) => line,
+            Err(problem) => return self.refuse(client, number, None, &problem),
+        };
+        let name = line.robot.clone();
+        if let Err(problem) = self.deliver(client, number, line) {
+            self.refuse(client, number, name.as_deref(), &problem);
+        }
+    }
+
+    /// Says that a line was skipped, and why.
+    pub fn refuse(&self, client: &Client, number: u64, robot: Option<&str>, problem: &str) {
+        count(&self.health.broken, 1);
+        self.say(client, refusal(number, robot, problem));
+    }
+
+    fn say(&self, client: &Client, text: String) {
+        if !client.say(text) {
+            count(&self.health.hung_up, 1);
+            complain(&format!("{}: does not read its answers; hung up", client.address()));
+        }
+    }
+
+    fn deliver(&self, client: &Arc<Client>, number: u64, mut line: Line) -> Result<(), String> {
+        for field in &line.unknown {
+            if client.is_news(field) {
+                let problem = format!("field {field:?} is not known and not looked at; there are {FIELDS}");
+                self.say(client, json!({ "line": number, "warning": problem }).to_string());
+            }
+        }
+        if self.waiting.load(Ordering::Relaxed) > MOST_WAITING {
+            count(&self.health.stripped, 1);
+            (line.readings, line.image) = (None, None);
+        }
+        let robot = self.robot(line.robot.as_deref())?;
+        let mut post = robot.post();
+        if post.is_forgotten {
+            return Err("the robot was just forgotten; say it again".to_owned());
+        }
+        post.claim(client)?;
+        let waiting = Waiting::new(line, number, Arc::clone(client), &self.waiting);
+        match post.mailbox.push(waiting, self.bounds.queue, self.motions) {
+            Ok(shed) => {
+                count(&self.health.merged, shed.merged);
+                count(&self.health.dropped, shed.dropped);
+            }
+            Err(problem) => {
+                drop(post);
+                count(&self.health.late, 1);
+                self.say(client, refusal(number, robot.name.as_deref(), &format!("{problem}; skipped")));
+                return Ok(());
+            }
+        }
+        if !std::mem::replace(&mut post.is_scheduled, true) {
+            drop(post);
+            self.schedule(robot);
+        }
+        Ok(())
+    }
+
+    /// The robot of that name; a new one if there is none.
+    fn robot(&self, name: Option<&str>) -> Result<Arc<Robot>, String> {
+        let name = name.map(str::to_owned);
+        let mut robots = self.names();
+        if let Some(robot) = robots.get(&name) {
+            return Ok(Arc::clone(robot));
+        }
+        if name.as_ref().is_some_and(|name| name.len() > LONGEST_NAME) {
+            return Err(format!("robot: has a name of more than {LONGEST_NAME} bytes"));
+        }
+        if robots.len() >= self.bounds.robots {
+            return Err(format!("there are {} robots already", self.bounds.robots));
+        }
+        let robot = Arc::new(Robot::new(self.number(), name.clone()));
+        robots.insert(name, Arc::clone(&robot));
+        Ok(robot)
+    }
+
+    fn queue(&self) -> MutexGuard<'_, VecDeque<Arc<Robot>>> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn schedule(&self, robot: Arc<Robot>) {
+        self.queue().push_back(robot);
+        self.wake.notify_one();
+    }
+
+    /// Answers lines, a line of each robot in turn, until the server ends and nothing waits.
+    pub fn work(&self) {
+        loop {
+            let mut ready = self.queue();
+            let next = loop {
+                if let Some(robot) = ready.pop_front() {
+                    break robot;
+                }
+                if self.closes.load(Ordering::Relaxed) {
+                    return;
+                }
+                ready = self.wake.wait_timeout(ready, PAUSE).unwrap_or_else(PoisonError::into_inner).0;
+            };
+            drop(ready);
+            self.serve(next);
+        }
+    }
+
+    /// No lines come any more: workers end when nothing waits.
+    pub fn close(&self) {
+        self.closes.store(true, Ordering::Relaxed);
+        self.wake.notify_all();
+    }
+
+    /// Answers the oldest line of a robot.
+    fn serve(&self, robot: Arc<Robot>) {
+        let next = robot.post().next();
+        if let Some(waiting) = next {
+            self.answer(&robot, &waiting);
+        }
+        let mut post = robot.post();
+        post.is_scheduled = post.mailbox.len() > 0 && !post.is_forgotten;
+        if post.is_scheduled {
+            drop(post);
+            self.schedule(robot);
+        }
+    }
+
+    fn answer(&self, robot: &Arc<Robot>, waiting: &Waiting) {
+        let (client, number) = (Arc::clone(&waiting.client), waiting.number);
+        let step = || robot.step(waiting, &self.trackers, self.seed);
+        match catch_unwind(AssertUnwindSafe(step)) {
+            Ok(Ok(text)) => {
+                self.say(&client, text);
+                self.health.answered(waiting.received);
+            }
+            Ok(Err(problem)) => self.refuse(&client, number, robot.name.as_deref(), &format!("{problem:#}")),
+            Err(_) => {
+                // A bug of ours; it must not be that of all other robots, too.
+                self.forget(robot);
+                self.refuse(
+                    &client,
+                    number,
+                    robot.name.as_deref(),
+                    "the filter failed, and forgot the robot",
+                );
+            }
+        }
+    }
+
+    fn forget(&self, robot: &Arc<Robot>) {
+        // Its name may be another robot's by now, if it was forgotten before.
+        if !std::mem::replace(&mut robot.post().is_forgotten, true) {
+            self.names().remove(&robot.name);
+            count(&self.health.forgotten, 1);
+        }
+    }
+
+    /// A client is gone: its robots are forgotten soon, if nobody else speaks for them.
+    pub fn leave(&self, client: &Client) {
+        for robot in self.robots() {
+            let mut post = robot.post();
+            if post.owner == Some(client.id) {
+                post.abandon();
+            }
+        }
+    }
+
+    /// Forgets robots that nobody speaks for. Nothing of theirs waits: an answer takes less than that.
+    pub fn tidy(&self) {
+        self.health.tick();
+        for robot in self.robots() {
+            let post = robot.post();
+            let patience = if post.is_abandoned() { self.bounds.linger } else { self.bounds.idle };
+            let is_over = post.heard.elapsed() > patience && !post.is_scheduled;
+            drop(post);
+            if is_over {
+                self.forget(&robot);
+            }
+        }
+    }
+
+    /// Lines that wait now.
+    pub fn queued(&self) -> usize {
+        self.robots().iter().map(|robot| robot.post().mailbox.len()).sum()
+    }
+}

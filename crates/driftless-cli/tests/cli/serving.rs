@@ -1,0 +1,194 @@
+//! `driftless serve`: what it answers is what a stream says, whoever else is there, whatever is broken, late or too much, and
+//! whenever it is killed.
+
+mod page;
+mod server;
+mod trouble;
+
+use crate::terminal::{Folder, run};
+use crate::tracking::{STEPS, episodes, line, streamed, text, write};
+use serde_json::{Value, json};
+use server::Server;
+use std::collections::BTreeMap;
+
+/// A run that was trained from a log of scans.
+pub fn trained(folder: &Folder) -> String {
+    let (log, to) = (folder.path("log.npz"), folder.path("run"));
+    write(&log, &episodes(1, 6));
+    let settings = ["label_fraction=0.5", "epochs=1", "robot.global_poses=2000"];
+    run(0, &[&["train", "--train", &log, "--run", &to], &settings[..]].concat());
+    to
+}
+
+/// Lines of robots that drive at the same time, step after step, each with its number.
+pub fn fleet_lines(robots: u64) -> Vec<Value> {
+    let walks = episodes(2, robots);
+    let one = |(number, t): (usize, usize)| {
+        let mut line = line(&walks[number], t);
+        line["robot"] = format!("robot {number}").into();
+        line["step"] = t.into();
+        line
+    };
+    (0..STEPS).flat_map(|t| (0..walks.len()).map(move |number| (number, t))).map(one).collect()
+}
+
+/// Answers by robot and step.
+fn by_robot(answers: &[String]) -> BTreeMap<(String, u64), String> {
+    let key = |answer: &String| {
+        let value: Value = serde_json::from_str(answer).unwrap();
+        let step = value["step"].as_u64()?;
+        Some(((value["robot"].as_str().unwrap_or_default().to_owned(), step), answer.clone()))
+    };
+    answers.iter().filter_map(key).collect()
+}
+
+/// A robot without a name gets the bytes that `track --stream` writes, though another one drives beside it.
+#[test]
+fn what_is_answered_is_what_a_stream_says() {
+    let folder = Folder::new("serve-stream");
+    let to = trained(&folder);
+    let walk = episodes(2, 1).remove(0);
+    let mut lines: Vec<Value> = (0..STEPS).map(|t| line(&walk, t)).collect();
+    lines[7]["pose"] = json!([3.0, 2.0, 0.1]);
+    let usual = ["--particles", "50", "-s", "5"];
+    let (expected, _) =
+        streamed(0, &[&["track", &to, "--stream"], &usual[..]].concat(), text(&lines).as_bytes());
+    let server = Server::new(&[&["serve", &to], &usual[..]].concat());
+    let (mut one, mut other) = (server.client(), server.client());
+    let mut found = String::new();
+    for (line, beside) in lines.iter().zip(fleet_lines(1)) {
+        other.send(&beside.to_string());
+        found += &(one.asked(&line.to_string()) + "\n");
+        other.answer();
+    }
+    assert_eq!(found, expected);
+    let said = server.end();
+    assert!(said.contains(&format!("{} steps", 2 * STEPS)), "{said}");
+}
+
+/// Ended by SIGTERM in the middle and begun again: the same bytes as without a break, though all is sent again; what is
+/// known is late.
+#[test]
+fn a_restart_goes_on_exactly() {
+    let folder = Folder::new("serve-restart");
+    let (to, state) = (trained(&folder), folder.path("state"));
+    let lines: Vec<String> = fleet_lines(3).iter().map(Value::to_string).collect();
+    let arguments = ["serve", &to, "--particles", "50"];
+    let server = Server::new(&arguments);
+    let whole = by_robot(&server.client().asked_all(&lines));
+    server.end();
+    let arguments = [&arguments[..], &["--state", &state]].concat();
+    let server = Server::new(&arguments);
+    let half = lines.len() / 2;
+    let before = by_robot(&server.client().asked_all(&lines[..half]));
+    let said = server.end();
+    assert!(said.ends_with("; 3 robots in the last snapshot\n"), "{said}");
+    let server = Server::new(&arguments);
+    assert!(server.said.contains("3 robots go on from where they were"), "{}", server.said);
+    let answers = server.client().asked_all(&lines);
+    let late = answers.iter().filter(|answer| answer.contains("is not newer than")).count();
+    assert_eq!(late, half);
+    let both: BTreeMap<_, _> = before.into_iter().chain(by_robot(&answers)).collect();
+    assert_eq!(both, whole);
+    server.end();
+}
+
+/// Killed without a word, after any snapshot: what is sent again is answered as it was, or is late.
+#[test]
+fn a_killed_server_goes_on_from_its_snapshot() {
+    let folder = Folder::new("serve-killed");
+    let (to, state) = (trained(&folder), folder.path("state"));
+    let lines: Vec<String> = fleet_lines(3).iter().map(Value::to_string).collect();
+    let usual = ["serve", &to, "--particles", "50"];
+    let server = Server::new(&usual);
+    let whole = by_robot(&server.client().asked_all(&lines));
+    server.end();
+    let arguments = [&usual[..], &["--state", &state, "--snapshot-every", "0.05s"]].concat();
+    let file = folder.path("state/beliefs.snapshot");
+    let mut last = BTreeMap::new();
+    for end in [4, 15, 27, lines.len()] {
+        let server = Server::new(&arguments);
+        let answers = by_robot(&server.client().asked_all(&lines[..end]));
+        assert!(answers.iter().all(|(key, answer)| &whole[key] == answer), "{answers:?}");
+        last.extend(answers);
+        // Another snapshot is written, and perhaps half of one more.
+        let before = std::fs::metadata(&file).ok().and_then(|file| file.modified().ok());
+        server.wait(|| std::fs::metadata(&file).ok().and_then(|file| file.modified().ok()) != before);
+        server.kill();
+    }
+    assert_eq!(last, whole);
+}
+
+/// Two servers cannot share a folder; a damaged snapshot is set aside, and that of another run is refused.
+#[test]
+fn snapshots_are_one_servers_and_one_runs() {
+    let folder = Folder::new("serve-snapshots");
+    let (to, state) = (trained(&folder), folder.path("state"));
+    let arguments = ["serve", &to, "--state", &state];
+    let server = Server::new(&arguments);
+    server.client().asked(&fleet_lines(1)[0].to_string());
+    let (_, error) = run(1, &arguments);
+    assert!(error.contains("is in use by another process"), "{error}");
+    server.end();
+    let file = folder.path("state/beliefs.snapshot");
+    let whole = std::fs::read(&file).unwrap();
+    for (number, damage) in [whole.len() / 2, whole.len() - 3, 20, 3].into_iter().enumerate() {
+        let mut bytes = whole.clone();
+        if damage == 3 {
+            bytes.truncate(damage);
+        } else {
+            bytes[damage] ^= 4;
+        }
+        std::fs::write(&file, &bytes).unwrap();
+        if damage == 20 {
+            continue;
+        }
+        let server = Server::new(&arguments);
+        assert!(!server.said.contains("go on"), "{}", server.said);
+        let error = server.complaint();
+        assert!(error.contains(&format!("is damaged; set aside as {state}/damaged-")), "{number}: {error}");
+    }
+    std::fs::write(&file, [b"DRIFTLESS SERVE\n", &[7, 0, 0, 0][..], &whole[20..]].concat()).unwrap();
+    let (_, error) = run(1, &arguments);
+    assert!(error.contains("is of form 7, this version knows 1"), "{error}");
+    std::fs::write(&file, &whole).unwrap();
+    let (log, other) = (folder.path("log.npz"), folder.path("other"));
+    run(
+        0,
+        &[
+            "train",
+            "--train",
+            &log,
+            "--run",
+            &other,
+            "label_fraction=1",
+            "epochs=1",
+            "robot.global_poses=2000",
+        ],
+    );
+    let (_, error) = run(1, &["serve", &other, "--state", &state]);
+    assert!(error.contains("is of another run"), "{error}");
+    assert_eq!(std::fs::read(&file).unwrap(), whole, "what is refused is kept");
+    let (_, error) = run(2, &["serve", &to, "--start", "log"]);
+    assert!(error.contains("a stream has no log"), "{error}");
+}
+
+/// Lines that are missing widen a belief; the answer says how many.
+#[test]
+fn missing_steps_are_counted() {
+    let folder = Folder::new("serve-missing");
+    let server = Server::new(&["serve", &trained(&folder), "--start", "3,2,0,0.01,0.01"]);
+    let mut client = server.client();
+    let mut ask = |text: &str| -> Value { serde_json::from_str(&client.asked(text)).unwrap() };
+    ask(r#"{"step": 0}"#);
+    let next = ask(r#"{"step": 1, "odometry": [0.1, 0, 0]}"#);
+    let gap = ask(r#"{"step": 5, "odometry": [0.1, 0, 0]}"#);
+    assert!(next.get("missed").is_none() && gap["missed"] == 3 && gap["step"] == 5, "{gap}");
+    let variance = |answer: &Value| answer["covariance"][0][0].as_f64().unwrap();
+    assert!(variance(&gap) > 2.0 * variance(&next), "{next} {gap}");
+    // A line that does not fit the run changes nothing, and is missing then.
+    assert!(ask(r#"{"step": 6, "scan": [1]}"#)["error"].as_str().unwrap().contains("36 are wanted"));
+    assert_eq!(ask(r#"{"step": 7}"#)["missed"], 1);
+    assert_eq!(ask(r#"{"step": 9000000000000000000}"#)["step"], 9_000_000_000_000_000_000_u64);
+    server.end();
+}
