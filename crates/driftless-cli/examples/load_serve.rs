@@ -62,7 +62,9 @@ fn main() -> Result<()> {
         let ears: Vec<_> = all.iter().map(|robot| scope.spawn(|| hear(robot))).collect();
         send(&all, &drives, (lines, hertz))?;
         std::thread::sleep(Duration::from_secs(1));
-        all.iter().for_each(|robot| _ = robot.stream.shutdown(Shutdown::Both));
+        for robot in &all {
+            let _ = robot.stream.shutdown(Shutdown::Both);
+        }
         Ok::<_, anyhow::Error>(ears.into_iter().map(|ear| ear.join().expect("an ear")).collect::<Vec<_>>())
     })?;
     let after = rest.first().and_then(|process| processor_seconds(process));
