@@ -20,6 +20,9 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+/// Lines of a robot until all of them drive.
+const SETTLED: u64 = 10;
+
 /// A step of a drive: the rest of its line, and what tells where it is.
 struct Recorded {
     line: String,
@@ -34,7 +37,7 @@ struct Robot {
     sent: Mutex<Vec<Instant>>,
 }
 
-/// What came back: times of the first answer, for which a filter is made, and of the others.
+/// What came back: times of the first answers, before which filters are made for all at once, and of the others.
 #[derive(Default)]
 struct Heard {
     first: Vec<f64>,
@@ -128,7 +131,7 @@ fn hear(robot: &Robot) -> Heard {
         match answer["step"].as_u64().filter(|_| answer.get("error").is_none()) {
             Some(step) => {
                 let sent = robot.sent.lock().expect("times")[step as usize];
-                let all = if heard.first.is_empty() { &mut heard.first } else { &mut heard.milliseconds };
+                let all = if step < SETTLED { &mut heard.first } else { &mut heard.milliseconds };
                 all.push(1e3 * (now - sent).as_secs_f64());
                 heard.merged += answer["merged"].as_u64().unwrap_or(0);
             }
@@ -145,8 +148,8 @@ fn tell(heard: Vec<Heard>, sent: u64, processor: Option<f64>) {
     let (first, others) = (first.concat(), others.concat());
     let answered = first.len() + others.len();
     println!("{sent} lines sent, {answered} answered, {merged} merged into them, {errors} errors");
-    println!("first lines: {}", latency(first));
-    println!("other lines: {}", latency(others));
+    println!("first ten lines of each: {}", latency(first));
+    println!("later lines: {}", latency(others));
     if let Some(seconds) = processor {
         println!("processor time of the server: {:.0} microseconds a line", 1e6 * seconds / sent as f64);
     }
