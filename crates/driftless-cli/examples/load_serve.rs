@@ -20,8 +20,16 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Lines of an episode but for the robot's name and count.
-type Drive = Vec<String>;
+/// Lines of a robot until all of them drive.
+const SETTLED: u64 = 10;
+
+/// A step of a drive: the rest of its line, and what tells where it is.
+struct Recorded {
+    line: String,
+    told: String,
+}
+
+type Drive = Vec<Recorded>;
 
 /// One robot: where its lines go, and when each was sent.
 struct Robot {
@@ -29,9 +37,10 @@ struct Robot {
     sent: Mutex<Vec<Instant>>,
 }
 
-/// What came back.
+/// What came back: times of the first answers, before which filters are made for all at once, and of the others.
 #[derive(Default)]
 struct Heard {
+    first: Vec<f64>,
     milliseconds: Vec<f64>,
     merged: u64,
     errors: u64,
@@ -56,7 +65,9 @@ fn main() -> Result<()> {
         let ears: Vec<_> = all.iter().map(|robot| scope.spawn(|| hear(robot))).collect();
         send(&all, &drives, (lines, hertz))?;
         std::thread::sleep(Duration::from_secs(1));
-        all.iter().for_each(|robot| _ = robot.stream.shutdown(Shutdown::Both));
+        for robot in &all {
+            let _ = robot.stream.shutdown(Shutdown::Both);
+        }
         Ok::<_, anyhow::Error>(ears.into_iter().map(|ear| ear.join().expect("an ear")).collect::<Vec<_>>())
     })?;
     let after = rest.first().and_then(|process| processor_seconds(process));
@@ -74,14 +85,13 @@ fn drives(data: &str) -> Result<Vec<Drive>> {
             let all = ((t + 1) * images.stride()..(t + 2) * images.stride()).step_by(images.channels);
             let pixels: Vec<u8> =
                 all.flat_map(|i| [0, 1, 2].map(|k| images.pixels.get(i + k) as u8)).collect();
-            let size = [images.height, images.width, 3];
-            let mut line = json!({ "image": { "size": size, "data": base64::encode(&pixels) } });
-            line["odometry"] = episode.actions.row(t).to_vec().into();
-            if t == 0 {
-                line["pose"] = episode.states.get(0).unwrap_or_default().to_vec().into();
-                line["spread"] = json!([10.0, 10.0, 0.1]);
-            }
-            line.to_string()[1..].to_owned()
+            let image = json!({ "size": [images.height, images.width, 3], "data": base64::encode(&pixels) });
+            let line = json!({ "odometry": episode.actions.row(t), "image": image });
+            let pose = episode.states.get(t).unwrap_or_default();
+            let told = json!({ "pose": pose, "spread": [10.0, 10.0, 0.1] });
+            // Without the braces, which others put around them.
+            let [line, told] = [line, told].map(|object| object.to_string()[1..].to_owned());
+            Recorded { line, told: told[..told.len() - 1].to_owned() + "," }
         };
         Ok((0..episode.len()).map(line).collect())
     };
@@ -97,8 +107,12 @@ fn send(all: &[Robot], drives: &[Drive], (lines, hertz): (usize, f64)) -> Result
             if let Some(early) = Duration::from_secs_f64(due).checked_sub(began.elapsed()) {
                 std::thread::sleep(early);
             }
+            // Drives end at different times.
             let drive = &drives[number % drives.len()];
-            let line = format!("{{\"robot\":{number},\"step\":{step},{}\n", drive[step % drive.len()]);
+            let t = (step + 7 * number) % drive.len();
+            let Recorded { line, told } = &drive[t];
+            let told = if step == 0 || t == 0 { told } else { "" };
+            let line = format!("{{\"robot\":{number},\"step\":{step},{told}{line}\n");
             robot.sent.lock().expect("times").push(Instant::now());
             (&robot.stream).write_all(line.as_bytes()).context("the server has hung up")?;
         }
@@ -117,7 +131,8 @@ fn hear(robot: &Robot) -> Heard {
         match answer["step"].as_u64().filter(|_| answer.get("error").is_none()) {
             Some(step) => {
                 let sent = robot.sent.lock().expect("times")[step as usize];
-                heard.milliseconds.push(1e3 * (now - sent).as_secs_f64());
+                let all = if step < SETTLED { &mut heard.first } else { &mut heard.milliseconds };
+                all.push(1e3 * (now - sent).as_secs_f64());
                 heard.merged += answer["merged"].as_u64().unwrap_or(0);
             }
             None => heard.errors += 1,
@@ -128,16 +143,23 @@ fn hear(robot: &Robot) -> Heard {
 
 fn tell(heard: Vec<Heard>, sent: u64, processor: Option<f64>) {
     let (merged, errors) = heard.iter().fold((0, 0), |sum, one| (sum.0 + one.merged, sum.1 + one.errors));
-    let mut all: Vec<f64> = heard.into_iter().flat_map(|one| one.milliseconds).collect();
-    all.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        all.get((share * all.len().saturating_sub(1) as f64) as usize).copied().unwrap_or(f64::NAN)
-    };
-    println!("{sent} lines sent, {} answered, {merged} merged into them, {errors} errors", all.len());
-    println!("latency: p50 {:.2} ms, p99 {:.2} ms, longest {:.2} ms", at(0.5), at(0.99), at(1.0));
+    let (first, others): (Vec<_>, Vec<_>) =
+        heard.into_iter().map(|one| (one.first, one.milliseconds)).unzip();
+    let (first, others) = (first.concat(), others.concat());
+    let answered = first.len() + others.len();
+    println!("{sent} lines sent, {answered} answered, {merged} merged into them, {errors} errors");
+    println!("first ten lines of each: {}", latency(first));
+    println!("later lines: {}", latency(others));
     if let Some(seconds) = processor {
         println!("processor time of the server: {:.0} microseconds a line", 1e6 * seconds / sent as f64);
     }
+}
+
+fn latency(mut milliseconds: Vec<f64>) -> String {
+    milliseconds.sort_by(f64::total_cmp);
+    let last = milliseconds.len().saturating_sub(1) as f64;
+    let at = |share: f64| milliseconds.get((share * last) as usize).copied().unwrap_or(f64::NAN);
+    format!("p50 {:.2} ms, p99 {:.2} ms, longest {:.2} ms", at(0.5), at(0.99), at(1.0))
 }
 
 /// Seconds that a process has computed so far.

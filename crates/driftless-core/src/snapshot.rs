@@ -61,7 +61,9 @@ impl Snapshot for bool {
 impl<T: Snapshot> Snapshot for Option<T> {
     fn save(&self, to: &mut Vec<u8>) {
         self.is_some().save(to);
-        self.iter().for_each(|inner| inner.save(to));
+        if let Some(inner) = self {
+            inner.save(to);
+        }
     }
 
     fn load(from: &mut &[u8]) -> Option<Self> {
@@ -72,7 +74,9 @@ impl<T: Snapshot> Snapshot for Option<T> {
 impl<T: Snapshot> Snapshot for Vec<T> {
     fn save(&self, to: &mut Vec<u8>) {
         (self.len() as u64).save(to);
-        self.iter().for_each(|item| item.save(to));
+        for item in self {
+            item.save(to);
+        }
     }
 
     fn load(from: &mut &[u8]) -> Option<Self> {
@@ -87,7 +91,9 @@ impl<T: Snapshot> Snapshot for Vec<T> {
 
 impl<T: Snapshot + Copy + Default, const N: usize> Snapshot for [T; N] {
     fn save(&self, to: &mut Vec<u8>) {
-        self.iter().for_each(|item| item.save(to));
+        for item in self {
+            item.save(to);
+        }
     }
 
     fn load(from: &mut &[u8]) -> Option<Self> {

@@ -78,8 +78,8 @@ pub struct Shed {
 impl Waiting {
     /// A line that has just come; its bytes are among all that wait.
     pub fn new(line: Line, number: u64, client: Arc<Client>, all: &Arc<AtomicUsize>) -> Self {
-        let (begins, _weight) = (line.start.is_some(), Weight::of(&line, all));
-        Self { line, number, client, received: Instant::now(), merged: 0, begins, _weight }
+        let (begins, weight) = (line.start.is_some(), Weight::of(&line, all));
+        Self { line, number, client, received: Instant::now(), merged: 0, begins, _weight: weight }
     }
 
     fn clock(&self) -> Clock {

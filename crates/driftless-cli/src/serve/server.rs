@@ -169,11 +169,9 @@ impl Server {
     /// The last snapshot, and what was done.
     pub fn last_words(&self) -> Result<()> {
         let steps = self.fleet.health.steps.load(Ordering::Relaxed) as usize;
-        let mut words = format!("{} steps", grouped(steps));
-        if let Some(folder) = &self.folder {
-            words += &format!("; {} robots in the last snapshot", grouped(folder.write(&self.fleet)?));
-        }
-        print(&(words + "\n"))
+        let Some(folder) = &self.folder else { return print(&format!("{} steps\n", grouped(steps))) };
+        let robots = grouped(folder.write(&self.fleet)?);
+        print(&format!("{} steps; {robots} robots in the last snapshot\n", grouped(steps)))
     }
 }
 

@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 const MAGIC: &[u8; 16] = b"DRIFTLESS SERVE\n";
 const VERSION: u32 = 1;
 const FILE: &str = "beliefs.snapshot";
+/// Damaged snapshots that are kept.
+const MOST_ASIDE: u32 = 1000;
 
 /// A folder of snapshots, which is one server's at a time.
 pub struct Folder {
@@ -68,24 +70,22 @@ impl Folder {
             return Ok(Saved::new());
         }
         let bytes = fs::read(&self.file).with_context(|| format!("{shown}: cannot read"))?;
-        match self.understood(&bytes, trackers)? {
-            Some(saved) => Ok(saved),
-            None => {
-                let aside = self.aside();
-                fs::rename(&self.file, &aside).with_context(|| format!("{shown}: cannot be set aside"))?;
-                complain(&format!(
-                    "{shown}: is damaged; set aside as {}, robots begin anew",
-                    aside.display()
-                ));
-                Ok(Saved::new())
-            }
+        if let Some(saved) = self.understood(&bytes, trackers)? {
+            return Ok(saved);
         }
+        let aside = self.aside()?;
+        fs::rename(&self.file, &aside).with_context(|| format!("{shown}: cannot be set aside"))?;
+        complain(&format!("{shown}: is damaged; set aside as {}, robots begin anew", aside.display()));
+        Ok(Saved::new())
     }
 
     /// A name that nothing has yet.
-    fn aside(&self) -> PathBuf {
+    fn aside(&self) -> Result<PathBuf> {
         let name = |number: u32| self.file.with_file_name(format!("damaged-{number}.snapshot"));
-        (1..).map(name).find(|name| !name.exists()).expect("a number that is not taken")
+        let free = (1..=MOST_ASIDE).map(name).find(|name| !name.exists());
+        free.with_context(|| {
+            format!("{}: is damaged, as {MOST_ASIDE} others: remove some", self.file.display())
+        })
     }
 
     /// Beliefs; nothing if it is damaged, an error if it is somebody else's.
@@ -100,7 +100,7 @@ impl Folder {
         if run != self.run {
             bail!("{shown}: is of another run; use that, or another --state");
         }
-        robots.iter().map(|robot| restored(&mut &robot[..], trackers)).collect()
+        Ok(robots.iter().map(|robot| restored(&mut &robot[..], trackers)).collect())
     }
 }
 
@@ -149,15 +149,12 @@ fn saved(name: Option<&String>, belief: &Believing) -> Option<Vec<u8>> {
 }
 
 /// The same, taken back; nothing if it is not that.
-fn restored(from: &mut &[u8], trackers: &Trackers) -> Result<Option<(Option<String>, Believing)>> {
-    let Some((name, starts, begun, tracker)) = read(from) else { return Ok(None) };
-    let Ok(mut fresh) = trackers.begin(begun.0, Default::default()) else { return Ok(None) };
-    if fresh.restore(&tracker).is_err() {
-        return Ok(None);
-    }
-    let (place, steps, clock) = begun;
-    let begun = Some(Begun { tracker: fresh, place, steps, clock });
-    Ok(Some((name, Believing { begun, starts, shown: None })))
+fn restored(from: &mut &[u8], trackers: &Trackers) -> Option<(Option<String>, Believing)> {
+    let (name, starts, (place, steps, clock), saved) = read(from)?;
+    let mut tracker = trackers.begin(place, Default::default()).ok()?;
+    tracker.restore(&saved).ok()?;
+    let begun = Some(Begun { tracker, place, steps, clock });
+    Some((name, Believing { begun, starts, shown: None }))
 }
 
 type Read = (Option<String>, u64, (Place, u64, Clock), Vec<u8>);

@@ -8,7 +8,7 @@ mod trouble;
 use crate::terminal::{Folder, run};
 use crate::tracking::{STEPS, episodes, line, streamed, text, write};
 use serde_json::{Value, json};
-use server::Server;
+use server::{Server, wait};
 use std::collections::BTreeMap;
 
 /// A run that was trained from a log of scans.
@@ -113,63 +113,68 @@ fn a_killed_server_goes_on_from_its_snapshot() {
         last.extend(answers);
         // Another snapshot is written, and perhaps half of one more.
         let before = std::fs::metadata(&file).ok().and_then(|file| file.modified().ok());
-        server.wait(|| std::fs::metadata(&file).ok().and_then(|file| file.modified().ok()) != before);
+        wait(|| std::fs::metadata(&file).ok().and_then(|file| file.modified().ok()) != before);
         server.kill();
     }
     assert_eq!(last, whole);
 }
 
-/// Two servers cannot share a folder; a damaged snapshot is set aside, and that of another run is refused.
-#[test]
-fn snapshots_are_one_servers_and_one_runs() {
-    let folder = Folder::new("serve-snapshots");
-    let (to, state) = (trained(&folder), folder.path("state"));
-    let arguments = ["serve", &to, "--state", &state];
-    let server = Server::new(&arguments);
+/// A server that has kept the belief of one robot; its arguments, and its snapshot.
+fn kept(folder: &Folder) -> (Vec<String>, String) {
+    let arguments = ["serve".to_owned(), trained(folder), "--state".to_owned(), folder.path("state")];
+    let server = Server::new(&arguments.each_ref().map(String::as_str));
     server.client().asked(&fleet_lines(1)[0].to_string());
-    let (_, error) = run(1, &arguments);
+    let (_, error) = run(1, &arguments.each_ref().map(String::as_str));
     assert!(error.contains("is in use by another process"), "{error}");
     server.end();
-    let file = folder.path("state/beliefs.snapshot");
+    (arguments.to_vec(), folder.path("state/beliefs.snapshot"))
+}
+
+/// What is damaged is set aside and told of, and the server begins without it.
+#[test]
+fn damaged_snapshots_are_set_aside() {
+    let folder = Folder::new("serve-damaged");
+    let (arguments, file) = kept(&folder);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let whole = std::fs::read(&file).unwrap();
-    for (number, damage) in [whole.len() / 2, whole.len() - 3, 20, 3].into_iter().enumerate() {
+    for (number, at) in (1..).zip([3, 17, whole.len() / 2, whole.len() - 3]) {
         let mut bytes = whole.clone();
-        if damage == 3 {
-            bytes.truncate(damage);
-        } else {
-            bytes[damage] ^= 4;
+        match number {
+            1 | 2 => bytes.truncate(at),
+            _ => bytes[at] ^= 4,
         }
         std::fs::write(&file, &bytes).unwrap();
-        if damage == 20 {
-            continue;
-        }
         let server = Server::new(&arguments);
         assert!(!server.said.contains("go on"), "{}", server.said);
         let error = server.complaint();
-        assert!(error.contains(&format!("is damaged; set aside as {state}/damaged-")), "{number}: {error}");
+        assert!(
+            error.contains(&format!("is damaged; set aside as {}/damaged-{number}", arguments[3])),
+            "{error}"
+        );
+        assert_eq!(std::fs::read(folder.path(&format!("state/damaged-{number}.snapshot"))).unwrap(), bytes);
     }
-    std::fs::write(&file, [b"DRIFTLESS SERVE\n", &[7, 0, 0, 0][..], &whole[20..]].concat()).unwrap();
+}
+
+/// What is another version's or another run's is refused and kept.
+#[test]
+fn snapshots_of_others_are_refused() {
+    let folder = Folder::new("serve-others");
+    let (arguments, file) = kept(&folder);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let whole = std::fs::read(&file).unwrap();
+    let later = [b"DRIFTLESS SERVE\n", &[7, 0, 0, 0][..], &whole[20..]].concat();
+    std::fs::write(&file, &later).unwrap();
     let (_, error) = run(1, &arguments);
     assert!(error.contains("is of form 7, this version knows 1"), "{error}");
+    assert_eq!(std::fs::read(&file).unwrap(), later);
     std::fs::write(&file, &whole).unwrap();
     let (log, other) = (folder.path("log.npz"), folder.path("other"));
-    run(
-        0,
-        &[
-            "train",
-            "--train",
-            &log,
-            "--run",
-            &other,
-            "label_fraction=1",
-            "epochs=1",
-            "robot.global_poses=2000",
-        ],
-    );
-    let (_, error) = run(1, &["serve", &other, "--state", &state]);
+    let settings = ["label_fraction=1", "epochs=1", "robot.global_poses=2000"];
+    run(0, &[&["train", "--train", &log, "--run", &other], &settings[..]].concat());
+    let (_, error) = run(1, &["serve", &other, "--state", arguments[3]]);
     assert!(error.contains("is of another run"), "{error}");
-    assert_eq!(std::fs::read(&file).unwrap(), whole, "what is refused is kept");
-    let (_, error) = run(2, &["serve", &to, "--start", "log"]);
+    assert_eq!(std::fs::read(&file).unwrap(), whole);
+    let (_, error) = run(2, &["serve", arguments[1], "--start", "log"]);
     assert!(error.contains("a stream has no log"), "{error}");
 }
 

@@ -63,6 +63,11 @@ impl Pair {
         }
     }
 
+    /// Memory to score any number of places, which are looked at few at once.
+    pub fn reserve(&self, cpu: Cpu, memory: &mut PairMemory) {
+        self.places.forward(cpu, &vec![0.0; AT_ONCE * self.places.input_width()], AT_ONCE, &mut memory.mlp);
+    }
+
     /// Places to be compared with many images.
     pub fn atlas(&self, cpu: Cpu, places: &[f32]) -> Atlas {
         let (mut memory, width) = (PairMemory::default(), self.places.input_width());

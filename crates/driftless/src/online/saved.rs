@@ -10,9 +10,10 @@ pub(crate) fn state(from: &mut &[u8]) -> Option<FilterState> {
     FilterState::load(from).filter(is_planar)
 }
 
-/// The same of a filter that may have none yet.
-pub(crate) fn begun(from: &mut &[u8]) -> Option<Option<FilterState>> {
-    Some(if bool::load(from)? { Some(state(from)?) } else { None })
+/// The same of a filter that may have none yet, in place of what it had.
+pub(crate) fn begun(from: &mut &[u8], found: &mut Option<FilterState>) -> Option<()> {
+    *found = if bool::load(from)? { Some(state(from)?) } else { None };
+    Some(())
 }
 
 /// Adds a pose.

@@ -7,7 +7,7 @@ use crate::dropout::Phase;
 use crate::model::{MOST_LOG_SHARPNESS, SharpMatch};
 use crate::nets::{Activation, ImageEncoder, PlaceEncoder, Projected, Waves};
 use crate::parameters::{self, Named, Net};
-use driftless_core::Particles;
+use driftless_core::{Particles, Space};
 use driftless_kernels::Cpu;
 use driftless_kernels::contrast::{Atlas, Examples, Pair, PairGradient, PairMemory, Workspace};
 
@@ -103,6 +103,14 @@ impl FrameEncoder {
         let EncoderWorkspace { memory, turned, rows } = workspace;
         self.waves.rows(poses, self.pair.places.input_width(), turned, rows);
         self.pair.scores(self.cpu, features, rows, memory, scores);
+    }
+
+    /// Memory to score so many poses, without scoring them.
+    pub(crate) fn reserve(&self, count: usize, workspace: &mut EncoderWorkspace) {
+        let poses = Particles::from_states(Space::SE2, vec![[0.0; 3]; count]);
+        let EncoderWorkspace { memory, turned, rows } = workspace;
+        self.waves.rows(&poses, self.pair.places.input_width(), turned, rows);
+        self.pair.reserve(self.cpu, memory);
     }
 
     /// Poses to be compared with many images.

@@ -1,6 +1,6 @@
 //! The page of `driftless serve`: it shows and changes nothing, and asks nobody but its own server.
 
-use super::server::{PATIENCE, Server};
+use super::server::{PATIENCE, Server, wait};
 use super::{fleet_lines, trained};
 use crate::terminal::{Folder, SMALL, run};
 use driftless_world::files::base64;
@@ -83,7 +83,7 @@ fn requests_that_are_refused() {
     assert!(sent(&page, b"\r\n\r\n").0.starts_with("HTTP/1.1 400"));
     // Those that ask for nothing, or slowly, are hung up on; so many at once do not keep others out for long.
     let open: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(&page).unwrap()).collect();
-    server.wait(|| asked(&page, "/live.json").0.starts_with("HTTP/1.1 200"));
+    wait(|| asked(&page, "/live.json").0.starts_with("HTTP/1.1 200"));
     for mut stream in open {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         assert!(matches!(stream.read(&mut [0; 10]), Ok(0) | Err(_)));

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Only what hangs needs so long.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A server that listens.
 pub struct Server {
@@ -47,16 +47,6 @@ impl Server {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_nodelay(true).unwrap();
         Client { lines: BufReader::new(stream) }
-    }
-
-    /// Waits until something happens.
-    #[track_caller]
-    pub fn wait(&self, mut happened: impl FnMut() -> bool) {
-        let since = Instant::now();
-        while !happened() {
-            assert!(since.elapsed() < PATIENCE, "it never happened");
-            std::thread::sleep(Duration::from_millis(5));
-        }
     }
 
     /// Asks it to stop, as a system does; what it says then.
@@ -100,6 +90,16 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Waits until something happens.
+#[track_caller]
+pub fn wait(mut happened: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !happened() {
+        assert!(since.elapsed() < PATIENCE, "it never happened");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Clients that break lines, send too much, do not read, vanish, or are too many.
 
-use super::server::Server;
+use super::server::{PATIENCE, Server, wait};
 use super::{fleet_lines, trained};
 use crate::terminal::Folder;
 use driftless_world::random::Random;
@@ -95,6 +95,9 @@ fn fuzzed_lines_do_no_harm() {
     server.end();
 }
 
+/// Lines that are sent at once.
+const COUNT: u64 = 400;
+
 /// More than a filter can do becomes less, and every line is accounted for.
 #[test]
 fn what_is_too_much_is_merged() {
@@ -102,11 +105,9 @@ fn what_is_too_much_is_merged() {
     let server =
         Server::new(&["serve", &trained(&folder), "--queue", "3", "--start", "3,2,0", "--particles", "5000"]);
     let mut client = server.client();
-    const COUNT: u64 = 400;
-    let lines: String = (0..COUNT)
-        .map(|step| format!("{{\"step\": {step}, \"odometry\": [0.001, 0, 0], \"robot\": \"a\"}}\n"))
-        .collect();
-    client.send_bytes(lines.as_bytes());
+    let line = |step| format!("{{\"step\": {step}, \"odometry\": [0.001, 0, 0], \"robot\": \"a\"}}\n");
+    let lines: Vec<String> = (0..COUNT).map(line).collect();
+    client.send_bytes(lines.concat().as_bytes());
     let (mut heard, mut merged, mut last) = (0, 0, None);
     while last != Some(COUNT - 1) {
         let answer = parsed(&client.answer());
@@ -174,7 +175,7 @@ fn robots_that_nobody_speaks_for_are_forgotten() {
     one.lines.get_mut().shutdown(Shutdown::Both).unwrap();
     let since = std::time::Instant::now();
     while !other.asked("{\"robot\": \"c\"}").contains("\"step\":0") {
-        assert!(since.elapsed() < super::server::PATIENCE, "it is never forgotten");
+        assert!(since.elapsed() < PATIENCE, "it is never forgotten");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     assert!(other.is_hung_up_on(), "a client that says nothing, and does not go");
@@ -190,7 +191,7 @@ fn clients_come_back() {
     assert!(one.asked("{\"robot\": \"a\"}").contains("\"step\":0"));
     one.lines.get_mut().shutdown(Shutdown::Both).unwrap();
     let mut again = server.client();
-    server.wait(|| !again.asked("{\"robot\": \"a\"}").contains("another client"));
+    wait(|| !again.asked("{\"robot\": \"a\"}").contains("another client"));
     assert!(again.asked("{\"robot\": \"a\"}").contains("\"step\":2"));
     server.end();
 }

@@ -152,9 +152,7 @@ impl<S: Deref<Target = ImageSensor>> EncodedFrames<S> {
 
     /// Memory to score so many particles.
     pub fn reserve(&mut self, count: usize) {
-        let poses = Particles::from_states(Space::SE2, vec![[0.0; 3]; count]);
-        let features = vec![0.0; self.sensor.encoder.width()];
-        self.sensor.encoder.scores(&features, &poses, &mut self.workspace, &mut vec![0.0; count]);
+        self.sensor.encoder.reserve(count, &mut self.workspace);
     }
 
     /// The reading of step t.

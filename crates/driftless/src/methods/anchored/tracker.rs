@@ -87,7 +87,8 @@ impl Tracker {
     /// Takes it back.
     pub fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
         self.draws = Stream::load(from)?;
-        self.state = saved::begun(from)?.map(|state| self.with_memory(state));
+        saved::begun(from, &mut self.state)?;
+        self.state = self.state.take().map(|state| self.with_memory(state));
         self.began = bool::load(from)?;
         self.views.go_on(Option::load(from)?);
         (self.state.is_some() || !self.began).then_some(())

@@ -205,7 +205,8 @@ where
     /// Takes it back.
     pub(super) fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
         self.draws = Stream::load(from)?;
-        self.state = saved::begun(from)?.map(|state| self.with_memory(state));
+        saved::begun(from, &mut self.state)?;
+        self.state = self.state.take().map(|state| self.with_memory(state));
         self.began = bool::load(from)?;
         (self.state.is_some() || !self.began).then_some(())
     }
