@@ -20,7 +20,10 @@ mod views;
 pub use training::Supervision;
 
 use crate::error::{Error, Result};
-use crate::learn::{Ablation, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use crate::learn::{
+    Ablation, AllRanks, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet, alone,
+};
+use crate::methods::shared_tracks::tracks;
 use crate::online::{OnlineFilter, Start};
 use crate::ops::FrameEncoder;
 use crate::optimise::{Adam, Optimiser, Rule, Schedule};
@@ -36,8 +39,8 @@ use driftless_world::pose::Frame;
 use driftless_world::random::Random;
 use driftless_world::trajectory::{Rows, Trajectory};
 use noise::Noise;
-use rayon::prelude::*;
 use sensor::{ImageSensor, Matcher};
+use std::sync::Arc;
 use tracker::Tracker;
 use training::UPDATES;
 use views::Views;
@@ -88,6 +91,7 @@ pub struct AnchoredEm {
     filter: Filter,
     /// Recomputed when missing.
     bridges: Option<Vec<Option<Bridge>>>,
+    ranks: AllRanks,
 }
 
 impl AnchoredEm {
@@ -124,6 +128,7 @@ impl AnchoredEm {
             drawn: Vec::new(),
             effective_sample_size: 0.0,
             bridges: None,
+            ranks: alone(),
             filter: ResamplerSettings::apply(experiment.resampler.as_ref(), Filter::bootstrap(1))?,
         })
     }
@@ -200,8 +205,13 @@ impl Method for AnchoredEm {
 
     fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>> {
         let sensor = self.sensor();
-        let one = |(number, episode)| self.track_one(&sensor, number, episode, tracking);
-        episodes.par_iter().enumerate().map(one).collect()
+        let one = |number, episode: &Trajectory| self.track_one(&sensor, number, episode, tracking);
+        tracks(&*self.ranks, episodes, tracking, one)
+    }
+
+    fn share_with(&mut self, ranks: &AllRanks) -> bool {
+        self.ranks = Arc::clone(ranks);
+        true
     }
 
     fn online_filter(&self, particles: usize, start: &Start) -> Result<Option<Box<dyn OnlineFilter>>> {

@@ -18,10 +18,13 @@ mod updates;
 pub(super) mod walk;
 
 use super::recorder::Recorder;
+use super::shared_tracks::{followers, tracks, tracks_of_batches};
 pub(super) use super::tracking::told;
 use super::updates::{Figures, Tally, epoch_seed, update_seed};
 use crate::error::{Error, Result};
-use crate::learn::{EpochReport, Experiment, HouseSettings, Method, Normalisation, Tracking, TrainingSet};
+use crate::learn::{
+    AllRanks, EpochReport, Experiment, HouseSettings, Method, Normalisation, Tracking, TrainingSet, alone,
+};
 use crate::optimise::{Optimiser, RmsProp, Rule};
 use crate::parameters::Named;
 use crate::resample::ResamplerSettings;
@@ -39,6 +42,7 @@ pub(super) use walk::{PIXELS_PER_UNIT, in_pixels};
 
 use network::Network;
 use rayon::prelude::*;
+use std::sync::Arc;
 use training::Pool;
 use walk::Walk;
 
@@ -64,6 +68,7 @@ pub struct PfnetFilter {
     network: Network,
     optimiser: Optimiser,
     pool: Pool,
+    ranks: AllRanks,
 }
 
 impl PfnetFilter {
@@ -91,6 +96,7 @@ impl PfnetFilter {
             network,
             optimiser,
             pool: Pool::default(),
+            ranks: alone(),
         })
     }
 
@@ -121,7 +127,7 @@ impl Method for PfnetFilter {
     fn track(&self, episodes: &[Trajectory], how: Tracking) -> Result<Vec<Track>> {
         let filter = Filter::bootstrap(how.particles);
         let filter = ResamplerSettings::apply(self.experiment.resampler.as_ref(), filter)?;
-        let one = |(number, episode): (usize, &Trajectory)| {
+        let one = |number: usize, episode: &Trajectory| {
             let (lesson, truth) = told(number, episode)?;
             let walk = Walk::new(&lesson, self.settings())?;
             let mut recorder = Recorder::new(truth, number as u64, how, &self.normalisation);
@@ -137,9 +143,16 @@ impl Method for PfnetFilter {
         };
         // Few particles are not worth sharing: threads take whole episodes then.
         if how.particles <= filter::TOGETHER {
-            return episodes.par_iter().enumerate().map(one).collect();
+            return tracks(&*self.ranks, episodes, how, one);
         }
-        episodes.iter().enumerate().map(one).collect()
+        let numbers: Vec<usize> = (0..episodes.len()).collect();
+        let each = |number: &usize| Ok(vec![one(*number, &episodes[*number])?]);
+        tracks_of_batches(followers(&*self.ranks, how), &numbers, each)
+    }
+
+    fn share_with(&mut self, ranks: &AllRanks) -> bool {
+        self.ranks = Arc::clone(ranks);
+        true
     }
 
     fn parameters(&self) -> Vec<Named> {

@@ -8,9 +8,10 @@ mod follow;
 
 use super::anchored::training::load;
 use super::anchored::{LEAST_RATE, RATE, sensor};
+use super::shared_tracks::tracks;
 use super::updates::{Figures, Tally};
 use crate::error::{Error, Result};
-use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use crate::learn::{AllRanks, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet, alone};
 use crate::nets::{Activation, ConvPlan, ImageEncoder, Mlp};
 use crate::online::{OnlineFilter, Start};
 use crate::ops::{chain, chain_gradient, image_gradients, image_net, load_chain, load_images};
@@ -25,6 +26,7 @@ use driftless_world::labels::Lesson;
 use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Units of the layer between features and what is said.
 const HIDDEN: usize = 128;
@@ -62,6 +64,7 @@ pub(super) struct Regression {
     optimiser: Optimiser,
     /// Of the rate, over epochs: how many updates one has depends on the labels.
     schedule: Schedule,
+    ranks: AllRanks,
 }
 
 /// Images whose pose is known.
@@ -85,6 +88,7 @@ impl Regression {
             network,
             optimiser: Optimiser::new(Rule::Adam(Adam::default()), RATE),
             schedule: Schedule::Cosine { updates: experiment.epochs, least: LEAST_RATE },
+            ranks: alone(),
         }
     }
 
@@ -203,8 +207,13 @@ impl Method for Regression {
         Ok(tally.report())
     }
 
-    fn track(&self, episodes: &[Trajectory], _: Tracking) -> Result<Vec<Track>> {
-        episodes.par_iter().enumerate().map(|(number, episode)| self.follow(number, episode)).collect()
+    fn track(&self, episodes: &[Trajectory], how: Tracking) -> Result<Vec<Track>> {
+        tracks(&*self.ranks, episodes, how, |number, episode| self.follow(number, episode))
+    }
+
+    fn share_with(&mut self, ranks: &AllRanks) -> bool {
+        self.ranks = Arc::clone(ranks);
+        false
     }
 
     fn online_filter(&self, _: usize, _: &Start) -> Result<Option<Box<dyn OnlineFilter>>> {

@@ -8,11 +8,12 @@
 mod head;
 mod rollout;
 
+use super::super::shared_tracks::tracks;
 use super::super::updates::{Figures, Tally, epoch_seed};
 use super::network::Network;
 use super::told;
 use crate::error::{Error, Result};
-use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use crate::learn::{AllRanks, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet, alone};
 use crate::optimise::{Optimiser, Report};
 use crate::parameters::{self, Init, Named};
 use burn::tensor::{DType, Device};
@@ -24,6 +25,7 @@ use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
 use head::Head;
 use rollout::{Carried, Rollout, estimates};
+use std::sync::Arc;
 
 use super::walk::{PIXELS_PER_UNIT, Walk};
 
@@ -36,6 +38,7 @@ pub struct HouseLstm {
     network: Network,
     head: Head,
     optimiser: Optimiser,
+    ranks: AllRanks,
 }
 
 impl HouseLstm {
@@ -47,7 +50,13 @@ impl HouseLstm {
         let mut init =
             Init::new(Random::stream(experiment.seed, 1).bits(), &Device::flex().autodiff(), DType::F32);
         let optimiser = super::fresh(&experiment.house);
-        Self { experiment: experiment.clone(), network, head: Head::new(&mut init), optimiser }
+        Self {
+            experiment: experiment.clone(),
+            network,
+            head: Head::new(&mut init),
+            optimiser,
+            ranks: alone(),
+        }
     }
 
     /// All blocks of a batch, an update each.
@@ -115,8 +124,8 @@ impl Method for HouseLstm {
         Ok(tally.report())
     }
 
-    fn track(&self, episodes: &[Trajectory], _: Tracking) -> Result<Vec<Track>> {
-        let one = |(number, episode): (usize, &Trajectory)| {
+    fn track(&self, episodes: &[Trajectory], how: Tracking) -> Result<Vec<Track>> {
+        let one = |number: usize, episode: &Trajectory| {
             let (lesson, truth) = told(number, episode)?;
             let walk = Walk::new(&lesson, &self.experiment.house)?;
             let poses = estimates(&self.network, &self.head, &self.experiment.house, &walk)?;
@@ -124,7 +133,12 @@ impl Method for HouseLstm {
                 |[x, y, heading]: [f64; 3]| Pose::new(x / PIXELS_PER_UNIT, y / PIXELS_PER_UNIT, heading);
             Ok(Track::new(truth, poses.into_iter().map(pose).collect()))
         };
-        episodes.iter().enumerate().map(one).collect()
+        tracks(&*self.ranks, episodes, how, one)
+    }
+
+    fn share_with(&mut self, ranks: &AllRanks) -> bool {
+        self.ranks = Arc::clone(ranks);
+        false
     }
 
     fn parameters(&self) -> Vec<Named> {

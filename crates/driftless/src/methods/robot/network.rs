@@ -26,6 +26,7 @@ use crate::parameters::{self, Named, replace};
 use burn::tensor::Device;
 use driftless_core::{Particles, Reading, Space};
 use driftless_kernels::contrast::{Atlas, Workspace};
+use driftless_kernels::ranks::{Alone, Ranks};
 use driftless_world::random::Random;
 use driftless_world::trajectory::Rows;
 use input::Input;
@@ -104,7 +105,9 @@ impl<I: Input> Network<I> {
             (0..POSES).for_each(|_| poses.push(&example.poses[random.below(example.poses.len())]));
         }
         let phase = Phase::Training { seed: random.bits() };
-        let (loss, gradients) = self.encoder.contrast(&self.matcher, &numbers, &poses, phase, workspace);
+        let shared = (&Alone as &dyn Ranks, workspace);
+        let found = self.encoder.contrast(&self.matcher, &numbers, &poses, phase, shared);
+        let (loss, gradients) = found.expect("one process is never lost");
         let step = self.optimiser.step_on(&mut self.values, loss, &gradients);
         self.encoder.load(&self.values);
         tally.add(&Figures { losses: vec![("contrast", loss)], effective_sample_size: None }, &step);

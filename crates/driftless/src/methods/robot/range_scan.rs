@@ -19,6 +19,7 @@ use crate::parameters::Named;
 use driftless_core::map::Walls;
 use driftless_core::{Particles, Reading};
 use driftless_kernels::range_scan::{ScanMemory, ScanPlan};
+use driftless_kernels::ranks::Alone;
 use driftless_world::evaluation::Surroundings;
 use driftless_world::occupancy::Cell;
 use driftless_world::random::Random;
@@ -157,9 +158,10 @@ impl Model for RangeScan {
                 camera: &ground.camera,
                 lens: &self.lens,
                 workspaces: &workspaces,
+                ranks: &Alone,
             };
-            let (loss, gradient) =
-                trainer.loss(&chosen, self.seed ^ ((epoch << 20) | update).rotate_left(20));
+            let found = trainer.loss(&chosen, self.seed ^ ((epoch << 20) | update).rotate_left(20));
+            let (loss, gradient) = found.expect("one process is never lost");
             let step = self.network.update(&mut self.optimiser, loss, gradient, DECAY);
             tally.add(&Figures { losses: vec![("cross-entropy", loss)], effective_sample_size: None }, &step);
         }
