@@ -2,16 +2,18 @@
 
 #[cfg(feature = "mpi")]
 mod by_mpi;
+#[cfg(any(feature = "mpi", test))]
 mod greeting;
 mod spent;
 
 use crate::args::Verb;
-use crate::output::{complain, print, silence};
-use anyhow::{Result, ensure};
+use crate::output::{complain, silence};
+use crate::queue::host::Host;
+use anyhow::Result;
 use driftless::learn::{AllRanks, alone};
-use greeting::Greeting;
 use spent::Spent;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// By which launchers tell how many processes they have started: Open MPI's, and those of MPICH and Slurm (PMI-2).
@@ -24,6 +26,8 @@ const SAME_WORDS: Duration = Duration::from_secs(1);
 pub struct Job {
     ranks: AllRanks,
     begun: Instant,
+    /// What this one has spent on the others so far.
+    spent: Arc<Mutex<Spent>>,
     #[cfg(feature = "mpi")]
     started: Option<by_mpi::Started>,
 }
@@ -44,6 +48,7 @@ impl Job {
         Self {
             ranks: alone(),
             begun: Instant::now(),
+            spent: Arc::default(),
             #[cfg(feature = "mpi")]
             started: None,
         }
@@ -60,8 +65,9 @@ impl Job {
 
     #[cfg(feature = "mpi")]
     fn of_launcher(variable: &str, size: usize) -> Result<Self> {
-        let (started, ranks) = by_mpi::start()?;
-        ensure!(
+        let spent = Arc::default();
+        let (started, ranks) = by_mpi::start(&spent)?;
+        anyhow::ensure!(
             ranks.size() == size,
             "{variable}={size}, but {} knows of {}: launcher and library are of different MPIs; take the launcher that \
              belongs to the library",
@@ -69,9 +75,8 @@ impl Job {
             ranks.size()
         );
         silence(ranks.rank() > 0);
-        let job = Self { ranks, begun: Instant::now(), started: Some(started) };
-        greeting::check(&Greeting::all(&*job.ranks)?)?;
-        Ok(job)
+        greeting::check(&greeting::Greeting::all(&*ranks)?)?;
+        Ok(Self { ranks, begun: Instant::now(), spent, started: Some(started) })
     }
 
     /// All of them.
@@ -96,7 +101,7 @@ impl Job {
         } else {
             std::thread::sleep(SAME_WORDS);
             silence(false);
-            complain(&format!("rank {} on {}: {words}", self.ranks.rank(), Greeting::own().host));
+            complain(&format!("rank {} on {}: {words}", self.ranks.rank(), Host::this().name));
         }
         #[cfg(feature = "mpi")]
         if let Some(started) = &self.started {
@@ -106,20 +111,11 @@ impl Job {
     }
 
     /// Says where the time of so many updates went, if there was somebody to talk to.
-    pub fn tell(&self, updates: u64) -> Result<()> {
-        let Some(spent) = self.spent().filter(|_| self.is_shared() && self.is_first()) else { return Ok(()) };
-        print(&spent.told(self.ranks.size(), self.begun.elapsed(), updates))
-    }
-
-    #[cfg(feature = "mpi")]
-    fn spent(&self) -> Option<Spent> {
-        self.started.as_ref().map(by_mpi::Started::spent)
-    }
-
-    #[cfg(not(feature = "mpi"))]
-    #[expect(clippy::unused_self, reason = "with MPI it is asked")]
-    fn spent(&self) -> Option<Spent> {
-        None
+    pub fn tell(&self, updates: u64) {
+        if self.is_shared() {
+            let spent = *self.spent.lock().expect("no thread has panicked");
+            complain(&spent.told(self.ranks.size(), self.begun.elapsed(), updates));
+        }
     }
 }
 

@@ -67,7 +67,7 @@ pub fn run(wanted: &Train, job: &Job) -> Result<ExitCode> {
         _ => misused!("--train and --run are needed, or --resume alone"),
     };
     let code = ending::tell(folder, &ended)?;
-    job.tell(ended.updates)?;
+    job.tell(ended.updates);
     Ok(code)
 }
 

@@ -13,7 +13,6 @@ use std::time::Instant;
 
 /// MPI, from its start to its end.
 pub struct Started {
-    world: Arc<World>,
     /// Ends MPI when it is dropped.
     _universe: Universe,
 }
@@ -23,11 +22,11 @@ pub struct Started {
 struct World {
     size: usize,
     rank: usize,
-    spent: Mutex<Spent>,
+    spent: Arc<Mutex<Spent>>,
 }
 
-/// Joins all others.
-pub fn start() -> Result<(Started, AllRanks)> {
+/// Joins all others; what is spent on them is written down.
+pub fn start(spent: &Arc<Mutex<Spent>>) -> Result<(Started, AllRanks)> {
     let Some((universe, threads)) = mpi::initialize_with_threading(Threading::Serialized) else {
         bail!("MPI was begun already: a bug of ours");
     };
@@ -36,14 +35,13 @@ pub fn start() -> Result<(Started, AllRanks)> {
     }
     let all = universe.world();
     let (size, rank) = (all.size() as usize, all.rank() as usize);
-    let world = Arc::new(World { size, rank, spent: Mutex::default() });
     // A rank that panics would leave others waiting.
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         before(info);
         SimpleCommunicator::world().abort(101);
     }));
-    Ok((Started { world: Arc::clone(&world), _universe: universe }, world))
+    Ok((Started { _universe: universe }, Arc::new(World { size, rank, spent: Arc::clone(spent) })))
 }
 
 /// What the library calls itself.
@@ -53,11 +51,6 @@ pub fn library() -> String {
 }
 
 impl Started {
-    /// What this rank has spent on others so far.
-    pub fn spent(&self) -> Spent {
-        *self.world.spent.lock().expect("no thread has panicked")
-    }
-
     /// Ends all ranks.
     pub fn abort(&self, code: u8) -> ! {
         SimpleCommunicator::world().abort(i32::from(code))

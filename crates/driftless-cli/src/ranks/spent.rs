@@ -24,21 +24,21 @@ impl Spent {
         let computing = all.saturating_sub(self.waiting + self.talking);
         let parts = [computing, self.waiting, self.talking];
         let [computing, waiting, talking] = parts.map(|part| part.as_secs_f64());
-        let mut text = format!(
+        let whole = format!(
             "{ranks} ranks; rank 0 computed for {computing:.1} s, waited for others for {waiting:.1} s and talked for \
-             {talking:.1} s ({} exchanges, {} sent, {} received)\n",
+             {talking:.1} s ({} exchanges, {} sent, {} received)",
             self.exchanges,
             bytes(self.sent),
             bytes(self.received)
         );
-        if updates > 0 {
-            let [computing, waiting, talking] = parts.map(|part| 1e3 * part.as_secs_f64() / updates as f64);
-            text += &format!(
-                "an update, validation and all: {computing:.2} ms of computing, {waiting:.2} ms of waiting, {talking:.2} \
-                 ms of talking\n"
-            );
+        if updates == 0 {
+            return whole;
         }
-        text
+        let [computing, waiting, talking] = parts.map(|part| 1e3 * part.as_secs_f64() / updates as f64);
+        format!(
+            "{whole}\nan update, validation and all: {computing:.2} ms of computing, {waiting:.2} ms of waiting, \
+             {talking:.2} ms of talking"
+        )
     }
 }
 
@@ -54,7 +54,7 @@ mod tests {
         let text = spent.told(4, seconds(10), 100);
         let expected = "4 ranks; rank 0 computed for 7.0 s, waited for others for 2.0 s and talked for 1.0 s (40 \
                         exchanges, 2.0 MB sent, 900 bytes received)\nan update, validation and all: 70.00 ms of \
-                        computing, 20.00 ms of waiting, 10.00 ms of talking\n";
+                        computing, 20.00 ms of waiting, 10.00 ms of talking";
         assert_eq!(text, expected);
         assert_eq!(spent.told(4, seconds(10), 0).lines().count(), 1);
     }

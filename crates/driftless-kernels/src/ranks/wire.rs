@@ -165,7 +165,9 @@ impl<T: Message + Default> Message for Option<T> {
 
 impl<T: Message, const N: usize> Message for [T; N] {
     fn pass(&mut self, wire: &mut Wire) {
-        self.iter_mut().for_each(|one| one.pass(wire));
+        for one in self {
+            one.pass(wire);
+        }
     }
 }
 

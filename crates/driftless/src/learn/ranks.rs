@@ -46,16 +46,14 @@ pub(super) fn of_first<T: Message + Default>(ranks: &dyn Ranks, own: T) -> Resul
 /// Fails if a rank has other settings, or other data, than rank 0.
 pub(super) fn check_config(ranks: &dyn Ranks, config: &RunConfig) -> Result<()> {
     let all = all_of(ranks, config.to_toml()?)?;
-    for (rank, text) in all.iter().enumerate().filter(|(_, text)| **text != all[0]) {
-        let found = changes_of(&RunConfig::parse(&all[0])?, &RunConfig::parse(text)?)?;
-        let what = found.into_iter().next().map_or("something".to_owned(), |(key, first, other)| {
-            format!("{key} is {other} there, and {first} on rank 0")
-        });
-        return Err(Error::Ranks(format!(
-            "rank {rank} has other settings or data: {what}; put the same files in place for all ranks"
-        )));
-    }
-    Ok(())
+    let Some(rank) = all.iter().position(|text| *text != all[0]) else { return Ok(()) };
+    let found = changes_of(&RunConfig::parse(&all[0])?, &RunConfig::parse(&all[rank])?)?;
+    let what = found.into_iter().next().map_or("something".to_owned(), |(key, first, other)| {
+        format!("{key} is {other} there, and {first} on rank 0")
+    });
+    Err(Error::Ranks(format!(
+        "rank {rank} has other settings or data: {what}; put the same files in place for all ranks"
+    )))
 }
 
 /// Fails if a rank came to other numbers than rank 0: another build, or a processor that rounds otherwise.

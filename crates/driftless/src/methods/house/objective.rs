@@ -69,7 +69,9 @@ impl Sums {
 impl Message for Sums {
     fn pass(&mut self, wire: &mut Wire) {
         let Self { error, known, pseudo, effective } = self;
-        [error, known, pseudo, effective].into_iter().for_each(|sum| sum.pass(wire));
+        for sum in [error, known, pseudo, effective] {
+            sum.pass(wire);
+        }
     }
 }
 
