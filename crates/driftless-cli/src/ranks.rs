@@ -28,8 +28,9 @@ pub struct Job {
     begun: Instant,
     /// What this one has spent on the others so far.
     spent: Arc<Mutex<Spent>>,
+    /// MPI itself, from its begin to its end.
     #[cfg(feature = "mpi")]
-    started: Option<by_mpi::Started>,
+    _universe: Option<mpi::environment::Universe>,
 }
 
 impl Job {
@@ -50,7 +51,7 @@ impl Job {
             begun: Instant::now(),
             spent: Arc::default(),
             #[cfg(feature = "mpi")]
-            started: None,
+            _universe: None,
         }
     }
 
@@ -66,7 +67,7 @@ impl Job {
     #[cfg(feature = "mpi")]
     fn of_launcher(variable: &str, size: usize) -> Result<Self> {
         let spent = Arc::default();
-        let (started, ranks) = by_mpi::start(&spent)?;
+        let (universe, ranks) = by_mpi::start(&spent)?;
         anyhow::ensure!(
             ranks.size() == size,
             "{variable}={size}, but {} knows of {}: launcher and library are of different MPIs; take the launcher that \
@@ -76,7 +77,7 @@ impl Job {
         );
         silence(ranks.rank() > 0);
         greeting::check(&greeting::Greeting::all(&*ranks)?)?;
-        Ok(Self { ranks, begun: Instant::now(), spent, started: Some(started) })
+        Ok(Self { ranks, begun: Instant::now(), spent, _universe: Some(universe) })
     }
 
     /// All of them.
@@ -104,8 +105,8 @@ impl Job {
             complain(&format!("rank {} on {}: {words}", self.ranks.rank(), Host::this().name));
         }
         #[cfg(feature = "mpi")]
-        if let Some(started) = &self.started {
-            started.abort(code);
+        if self.is_shared() {
+            by_mpi::abort(code);
         }
         ExitCode::from(code)
     }

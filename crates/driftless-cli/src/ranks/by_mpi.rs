@@ -11,12 +11,6 @@ use mpi::traits::{Communicator, CommunicatorCollectives};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// MPI, from its start to its end.
-pub struct Started {
-    /// Ends MPI when it is dropped.
-    _universe: Universe,
-}
-
 /// All processes of the launcher.
 #[derive(Debug)]
 struct World {
@@ -25,8 +19,8 @@ struct World {
     spent: Arc<Mutex<Spent>>,
 }
 
-/// Joins all others; what is spent on them is written down.
-pub fn start(spent: &Arc<Mutex<Spent>>) -> Result<(Started, AllRanks)> {
+/// Joins all others; what is spent on them is written down. MPI ends when the universe is dropped.
+pub fn start(spent: &Arc<Mutex<Spent>>) -> Result<(Universe, AllRanks)> {
     let Some((universe, threads)) = mpi::initialize_with_threading(Threading::Serialized) else {
         bail!("MPI was begun already: a bug of ours");
     };
@@ -41,7 +35,7 @@ pub fn start(spent: &Arc<Mutex<Spent>>) -> Result<(Started, AllRanks)> {
         before(info);
         SimpleCommunicator::world().abort(101);
     }));
-    Ok((Started { _universe: universe }, Arc::new(World { size, rank, spent: Arc::clone(spent) })))
+    Ok((universe, Arc::new(World { size, rank, spent: Arc::clone(spent) })))
 }
 
 /// What the library calls itself.
@@ -50,11 +44,9 @@ pub fn library() -> String {
     name.split([',', '\n']).next().unwrap_or_default().trim().to_owned()
 }
 
-impl Started {
-    /// Ends all ranks.
-    pub fn abort(&self, code: u8) -> ! {
-        SimpleCommunicator::world().abort(i32::from(code))
-    }
+/// Ends all ranks.
+pub fn abort(code: u8) -> ! {
+    SimpleCommunicator::world().abort(i32::from(code))
 }
 
 impl Ranks for World {
