@@ -8,9 +8,12 @@ use crate::args;
 use crate::interrupt;
 use crate::output::{complain, print, typed};
 use crate::progress::Progress;
+use crate::ranks::Job;
 use crate::usage::misused;
 use anyhow::{Context, Result};
-use driftless::learn::{DataFiles, Detail, Experiment, HANDFUL, Purpose, Recordings, Tracking, Trained};
+use driftless::learn::{
+    AllRanks, DataFiles, Detail, Experiment, HANDFUL, Purpose, Recordings, Tracking, Trained,
+};
 use driftless::methods::build;
 use driftless_report::{Provenance, Record};
 use driftless_world::evaluation::{Episodes, Plan, Surroundings};
@@ -58,7 +61,7 @@ pub struct Evaluated {
 }
 
 /// Evaluates a run, writes the result into its folder and prints it.
-pub fn run(wanted: &args::Evaluate) -> Result<()> {
+pub fn run(wanted: &args::Evaluate, job: &Job) -> Result<()> {
     if let Some(noise) = wanted.odometry_noise.filter(|noise| !(0.0..=10.0).contains(noise)) {
         misused!("--odometry-noise {noise}: must be a share from 0 to 10");
     }
@@ -78,8 +81,10 @@ pub fn run(wanted: &args::Evaluate) -> Result<()> {
         maze: wanted.maze.as_deref().map(Layout::open).transpose()?,
         map: wanted.map.as_ref().map(|path| RosMap::read(path).map(|map| map.grid())).transpose()?,
     };
-    let mut evaluated = track(&wanted.run, &trial)?;
-    save(&wanted.run, &mut evaluated)?;
+    let mut evaluated = track(&wanted.run, &trial, job.ranks())?;
+    if job.is_first() {
+        save(&wanted.run, &mut evaluated)?;
+    }
     if wanted.json {
         return print(&evaluated.evaluation.to_json());
     }
@@ -113,9 +118,10 @@ fn is_of_recordings(setting: &str) -> bool {
     setting.split_once('=').is_some_and(|(key, _)| OF_RECORDINGS.contains(&key.trim()))
 }
 
-/// Tracks all episodes with the best weights of a run.
-pub fn track(run: &Path, trial: &Trial) -> Result<Evaluated> {
-    let trained = Trained::open(run, &build)?;
+/// Tracks all episodes with the best weights of a run, shared among ranks.
+pub fn track(run: &Path, trial: &Trial, ranks: &AllRanks) -> Result<Evaluated> {
+    let mut trained = Trained::open(run, &build)?;
+    trained.method.share_with(ranks);
     let lived = trained.config.experiment.with(&trial.settings)?;
     let experiment = Experiment {
         odometry_noise: trial.odometry_noise.unwrap_or(lived.odometry_noise),

@@ -13,6 +13,7 @@ mod interrupt;
 mod output;
 mod progress;
 mod queue;
+mod ranks;
 mod report;
 mod reproduce;
 mod serve;
@@ -27,6 +28,7 @@ pub use train::{experiment, experiments};
 
 use args::{Arguments, Verb};
 use clap::Parser;
+use ranks::Job;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -34,20 +36,27 @@ use std::process::ExitCode;
 /// help or are wrong; listens to signals and sets the number of threads for the whole process.
 pub fn command(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments = Arguments::parse_from(arguments);
-    match run(&arguments) {
-        Ok(code) => code,
+    let job = match Job::join(&arguments.verb) {
+        Ok(job) => job,
         Err(error) => {
             output::complain(&format!("error: {error:#}"));
-            let asked = error.downcast_ref().is_some_and(driftless_world::Error::is_usage);
-            if asked || error.is::<usage::Usage>() {
-                return ExitCode::from(2);
-            }
-            ExitCode::from(if interrupt::happened() { interrupt::EXIT_CODE } else { 1 })
+            return ExitCode::FAILURE;
         }
+    };
+    run(&arguments, &job).unwrap_or_else(|error| job.fail(&format!("error: {error:#}"), code_of(&error)))
+}
+
+/// The exit code of what went wrong.
+fn code_of(error: &anyhow::Error) -> u8 {
+    let asked = error.downcast_ref().is_some_and(driftless_world::Error::is_usage);
+    match asked || error.is::<usage::Usage>() {
+        true => 2,
+        false if interrupt::happened() => interrupt::EXIT_CODE,
+        false => 1,
     }
 }
 
-fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+fn run(arguments: &Arguments, job: &Job) -> anyhow::Result<ExitCode> {
     interrupt::listen()?;
     if let Some(threads) = arguments.threads {
         rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global()?;
@@ -58,8 +67,8 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Verb::Show(wanted) => show::run(wanted)?,
         Verb::Convert(wanted) => convert::run(wanted)?,
         Verb::Import(wanted) => import::run(wanted)?,
-        Verb::Train(wanted) => return train::run(wanted),
-        Verb::Evaluate(wanted) => evaluate::run(wanted)?,
+        Verb::Train(wanted) => return train::run(wanted, job),
+        Verb::Evaluate(wanted) => evaluate::run(wanted, job)?,
         Verb::Track(wanted) => return track::run(wanted),
         Verb::Serve(wanted) => serve::run(wanted, arguments.threads)?,
         Verb::Report(wanted) => report::run(wanted)?,

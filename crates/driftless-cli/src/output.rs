@@ -4,9 +4,26 @@ use anyhow::Result;
 use driftless_world::files::Overwrite;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether another process prints all there is to say.
+static SILENT: AtomicBool = AtomicBool::new(false);
+
+/// From now on nothing is printed, or everything is.
+pub fn silence(wanted: bool) {
+    SILENT.store(wanted, Ordering::Relaxed);
+}
+
+/// Whether nothing is printed.
+pub fn is_silent() -> bool {
+    SILENT.load(Ordering::Relaxed)
+}
 
 /// Prints text to standard output.
 pub fn print(text: &str) -> Result<()> {
+    if is_silent() {
+        return Ok(());
+    }
     let mut out = std::io::stdout().lock();
     match out.write_all(printable(text).as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -23,6 +40,9 @@ pub fn overwrite(force: bool) -> Overwrite {
 
 /// Prints a line to standard error. Nobody listening there is no reason to stop.
 pub fn complain(line: &str) {
+    if is_silent() {
+        return;
+    }
     let _ = writeln!(std::io::stderr(), "{}", printable(line));
 }
 

@@ -1,6 +1,6 @@
 //! Progress on standard error: a bar on a terminal, a plain line now and then elsewhere.
 
-use crate::output::{complain, grouped};
+use crate::output::{complain, grouped, is_silent};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ impl Progress {
     /// Starts at zero.
     pub fn new(what: &'static str, unit: &'static str, total: usize) -> Self {
         let total = total as u64;
-        let bar = std::io::stderr().is_terminal().then(|| {
+        let bar = (std::io::stderr().is_terminal() && !is_silent()).then(|| {
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(10));
             // Before anything is done, nobody knows how long the rest takes.
             bar.enable_steady_tick(Duration::from_secs(1));

@@ -8,7 +8,7 @@ mod checks;
 mod claim;
 mod engine;
 mod here;
-mod host;
+pub mod host;
 mod manifest;
 mod pace;
 mod state;

@@ -13,13 +13,14 @@ pub use watcher::Watcher;
 use crate::args::Train;
 use crate::interrupt;
 use crate::output::{complain, print};
+use crate::ranks::Job;
 use crate::usage::misused;
 use anyhow::{Context, Result};
 use driftless::learn::{
-    EpochRecord, Experiment, Files, Gathered, Observer, Outcome, RunConfig, RunFolder, Session,
+    AllRanks, EpochRecord, Experiment, Files, Gathered, Observer, Outcome, RunConfig, RunFolder, Session,
 };
 use driftless::methods::build;
-use material::introduce;
+use material::{introduce, introduce_ranks};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -30,15 +31,24 @@ pub struct Ended {
     pub outcome: Outcome,
     /// Epochs trained now; others may have been trained before.
     pub trained: u64,
+    /// Updates made now.
+    pub updates: u64,
     /// The epoch whose weights are kept, if there is one.
     pub best: Option<EpochRecord>,
 }
 
 /// Begins a run or goes on with one, and says how it ended.
-pub fn run(wanted: &Train) -> Result<ExitCode> {
-    interrupt::answer("stopping after this epoch; press again to stop at once");
+pub fn run(wanted: &Train, job: &Job) -> Result<ExitCode> {
+    interrupt::answer(if job.is_shared() {
+        "asked to stop, or a rank was lost: stopping after this epoch if there is time; go on with --resume in any case"
+    } else {
+        "stopping after this epoch; press again to stop at once"
+    });
+    let ranks = job.ranks();
     let (folder, ended) = match (&wanted.resume, wanted.recordings.split_first(), &wanted.run) {
-        (Some(folder), ..) => (folder, run_again(folder, |config| Watcher::new(config.experiment.epochs))?),
+        (Some(folder), ..) => {
+            (folder, run_again(folder, ranks, |config| Watcher::new(config.experiment.epochs))?)
+        }
         (None, Some((train, _)), _) if wanted.dry_run => {
             let experiment = wanted_experiment(wanted.experiment.as_deref(), &wanted.settings, train, true)?;
             print(&experiment.to_toml()?)?;
@@ -52,33 +62,41 @@ pub fn run(wanted: &Train) -> Result<ExitCode> {
                 valid: wanted.valid.clone(),
                 steps: wanted.reading.steps_per_episode,
             };
-            (run, run_new(&experiment, &files, run, &mut Watcher::new(experiment.epochs))?)
+            (run, run_new(&experiment, &files, (run, ranks), &mut Watcher::new(experiment.epochs))?)
         }
         _ => misused!("--train and --run are needed, or --resume alone"),
     };
-    ending::tell(folder, &ended)
+    let code = ending::tell(folder, &ended)?;
+    job.tell(ended.updates);
+    Ok(code)
 }
 
-/// Trains an experiment from its first epoch on, in a new folder. What is learned from what is said on
+/// Trains an experiment from its first epoch on, in a new folder, by some ranks. What is learned from what is said on
 /// standard error; all else is the observer's.
 pub fn run_new(
     experiment: &Experiment,
     files: &Files,
-    folder: &Path,
+    (folder, ranks): (&Path, &AllRanks),
     observer: &mut dyn Observer,
 ) -> Result<Ended> {
-    RunFolder::check_free(folder)?;
+    if ranks.rank() == 0 {
+        RunFolder::check_free(folder)?;
+    }
     let gathered = Gathered::read(experiment, files)?;
     memory::check(experiment, &gathered)?;
     introduce(&gathered, experiment);
     let Gathered { material, data, .. } = gathered;
     let config = RunConfig::new(experiment.clone(), data);
-    finish(Session::begin(folder, config, material, &build)?, observer)
+    finish(Session::begin_among(ranks, folder, config, material, &build)?, ranks, observer)
 }
 
-/// Goes on with the run of a folder, watched by who is made for its settings.
-pub fn run_again<O: Observer>(folder: &Path, watch: impl FnOnce(&RunConfig) -> O) -> Result<Ended> {
-    let folder = RunFolder::open(folder)?;
+/// Goes on with the run of a folder by some ranks, watched by who is made for its settings.
+pub fn run_again<O: Observer>(
+    folder: &Path,
+    ranks: &AllRanks,
+    watch: impl FnOnce(&RunConfig) -> O,
+) -> Result<Ended> {
+    let folder = RunFolder::open_among(folder, ranks)?;
     let config = folder.config()?;
     let told = || {
         format!("{}: its data cannot be read again (names are as they were typed)", folder.path().display())
@@ -88,11 +106,14 @@ pub fn run_again<O: Observer>(folder: &Path, watch: impl FnOnce(&RunConfig) -> O
     introduce(&gathered, &config.experiment);
     let session = Session::resume(folder, gathered.material, &build)?;
     complain(&format!("going on after epoch {} of {}", session.epochs(), config.experiment.epochs));
-    finish(session, &mut watch(&config))
+    finish(session, ranks, &mut watch(&config))
 }
 
-fn finish(mut session: Session, observer: &mut dyn Observer) -> Result<Ended> {
-    let before = session.epochs();
+fn finish(mut session: Session, ranks: &AllRanks, observer: &mut dyn Observer) -> Result<Ended> {
+    introduce_ranks(ranks, &session);
+    let updates = |session: &Session| session.records().last().map_or(0, |record| record.updates);
+    let before = (session.epochs(), updates(&session));
     let outcome = session.run(observer)?;
-    Ok(Ended { outcome, trained: session.epochs() - before, best: session.best().cloned() })
+    let (trained, updates) = (session.epochs() - before.0, updates(&session) - before.1);
+    Ok(Ended { outcome, trained, updates, best: session.best().cloned() })
 }

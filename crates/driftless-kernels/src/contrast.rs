@@ -15,7 +15,8 @@ use crate::dense::{Layer, LayerGradient};
 use crate::gemm::Panels;
 use crate::images::{ImageGradient, ImageNet};
 use crate::mlp::{Mlp, MlpGradient};
-use part::{All, Part};
+use crate::ranks::{Lost, Message, Ranks, Wire, is_own, share};
+use part::{All, Features, Part};
 use rayon::prelude::*;
 
 /// Images of a part.
@@ -66,11 +67,17 @@ pub struct Workspace {
 }
 
 impl Pair {
-    /// The loss and its gradient.
+    /// The loss and its gradient. Ranks share what costs most: encoding, and the way back.
     ///
     /// # Panics
     /// If there are no images, or not the same number of poses for each.
-    pub fn contrast(&self, cpu: Cpu, examples: &Examples, workspace: &mut Workspace) -> (f64, PairGradient) {
+    pub fn contrast(
+        &self,
+        cpu: Cpu,
+        examples: &Examples,
+        ranks: &dyn Ranks,
+        workspace: &mut Workspace,
+    ) -> Result<(f64, PairGradient), Lost> {
         let images = examples.images.len() / self.frame_encoder.pixels();
         let poses = examples.places.len() / self.places.input_width();
         assert!(images > 0 && poses > 0 && poses.is_multiple_of(images), "{poses} poses of {images} images");
@@ -78,20 +85,21 @@ impl Pair {
         let count = images.div_ceil(AT_ONCE);
         workspace.parts.resize_with(count, Part::default);
         let Workspace { parts, all } = workspace;
-        parts
-            .par_iter_mut()
-            .enumerate()
-            .for_each(|(number, part)| part.encode(self, cpu, examples, number, each));
+        parts.iter_mut().enumerate().for_each(|(number, part)| part.number = number);
+        let own = |part: &&mut Part| is_own(ranks, part.number);
+        parts.par_iter_mut().filter(own).for_each(|part| part.encode(self, cpu, examples, each));
+        share(ranks, &mut parts.iter_mut().map(Features).collect::<Vec<_>>())?;
         all.gather(parts, [images, poses], self.last.width());
         parts.par_iter_mut().for_each(|part| part.compare(cpu, all, self.sharpness, each));
         all.gather_gradients(parts);
-        parts.par_iter_mut().for_each(|part| part.go_back(self, cpu, examples, all, each));
+        parts.par_iter_mut().filter(own).for_each(|part| part.go_back(self, cpu, examples, all, each));
+        share(ranks, &mut parts.iter_mut().map(Part::gradient_mut).collect::<Vec<_>>())?;
         let loss = parts.iter().map(Part::loss).sum::<f64>() / images as f64;
         let mut sum = PairGradient::default();
         for part in parts {
             sum.add(part.gradient());
         }
-        (loss, sum)
+        Ok((loss, sum))
     }
 }
 
@@ -110,6 +118,15 @@ impl PairGradient {
         let layers = frame_encoder.convs.iter_mut().chain([&mut frame_encoder.dense, last]).chain(places);
         layers.for_each(LayerGradient::clear);
         *sharpness = 0.0;
+    }
+}
+
+impl Message for PairGradient {
+    fn pass(&mut self, wire: &mut Wire) {
+        self.frame_encoder.pass(wire);
+        self.last.pass(wire);
+        self.places.pass(wire);
+        self.sharpness.pass(wire);
     }
 }
 

@@ -8,6 +8,7 @@ use crate::Cpu;
 use crate::dense::{Layer, LayerGradient, Rows};
 use crate::images::{ImagePlan, conv_place};
 use crate::patches::Patches;
+use crate::ranks::{Message, Wire};
 
 /// The network, its weights arranged for products. It mirrors an image encoder: its first transposed convolution goes
 /// from the encoder's last level to the one before.
@@ -63,6 +64,13 @@ impl DecoderGradient {
         self.dense.add(&other.dense);
         self.deconvs.resize(other.deconvs.len(), LayerGradient::default());
         self.deconvs.iter_mut().zip(&other.deconvs).for_each(|(sum, part)| sum.add(part));
+    }
+}
+
+impl Message for DecoderGradient {
+    fn pass(&mut self, wire: &mut Wire) {
+        self.dense.pass(wire);
+        self.deconvs.pass(wire);
     }
 }
 

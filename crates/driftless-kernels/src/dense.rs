@@ -1,6 +1,7 @@
 //! Layers y = f(x W + b) on rows of numbers, forward and backward.
 
 use crate::gemm::{Epilogue, Left, Out, Panels, Right, product};
+use crate::ranks::{Message, Wire};
 use crate::{Cpu, LANES, padded};
 
 /// Rows of numbers that begin `stride` apart.
@@ -202,6 +203,13 @@ impl LayerGradient {
             sum.resize(part.len().max(sum.len()), 0.0);
             sum.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
         }
+    }
+}
+
+impl Message for LayerGradient {
+    fn pass(&mut self, wire: &mut Wire) {
+        self.weight.pass(wire);
+        self.bias.pass(wire);
     }
 }
 

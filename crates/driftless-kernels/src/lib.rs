@@ -21,6 +21,7 @@ pub mod pfnet;
 mod pixels;
 mod places;
 pub mod range_scan;
+pub mod ranks;
 pub mod recurrent;
 mod relu;
 pub mod rows;

@@ -10,6 +10,7 @@ use crate::decoder::{DecoderGradient, DecoderNet};
 use crate::dense::LayerGradient;
 use crate::images::{ImageGradient, ImageNet};
 use crate::mlp::MlpGradient;
+use crate::ranks::{Lost, Message, Ranks, Wire, is_own, share};
 use crate::scan::{First, Motion, PoseNet, Sequence, Trace};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -112,41 +113,47 @@ struct Group {
 }
 
 impl Networks {
-    /// Sums of what the loss said, of squared differences of pixels, and the gradient of the objective.
+    /// Sums of what the loss said, of squared differences of pixels, and the gradient of the objective; groups are shared
+    /// among ranks.
     pub fn learn_from(
         &self,
         cpu: Cpu,
         path: &Path,
         (lessons, decoded): (&[Lesson], Decoded),
         sequence_loss: &impl SequenceLoss,
+        ranks: &dyn Ranks,
         workspace: &mut Workspace,
-    ) -> (Figures, f64, Gradient) {
+    ) -> Result<(Figures, f64, Gradient), Lost> {
         let size = lessons.len().div_ceil(GROUPS).max(1);
         let (groups, workspaces) = (&mut workspace.groups, &workspace.workspaces);
         groups.resize_with(lessons.len().div_ceil(size), Group::default);
-        groups.par_iter_mut().enumerate().for_each(|(number, group)| {
-            let mut workspace = workspaces.lock().expect("no thread has panicked").pop().unwrap_or_default();
-            group.gradient.reset(self);
-            (group.figures, group.reconstruction) = Default::default();
-            for k in number * size..((number + 1) * size).min(lessons.len()) {
-                workspace.learn(self, cpu, path, (k, &lessons[k]), sequence_loss, group);
-                if let Decoded::AsSeen(factor) = decoded {
-                    workspace.decode_seen(self, cpu, factor, lessons[k].images, group);
+        groups.par_iter_mut().enumerate().filter(|(number, _)| is_own(ranks, *number)).for_each(
+            |(number, group)| {
+                let mut workspace =
+                    workspaces.lock().expect("no thread has panicked").pop().unwrap_or_default();
+                group.gradient.reset(self);
+                (group.figures, group.reconstruction) = Default::default();
+                for k in number * size..((number + 1) * size).min(lessons.len()) {
+                    workspace.learn(self, cpu, path, (k, &lessons[k]), sequence_loss, group);
+                    if let Decoded::AsSeen(factor) = decoded {
+                        workspace.decode_seen(self, cpu, factor, lessons[k].images, group);
+                    }
+                    workspace.go_back_to_images(self, cpu, lessons[k].masks, group);
+                    if let Decoded::Through(factor, masks) = decoded {
+                        workspace.decode(self, cpu, factor, (lessons[k].images, masks[k]), group);
+                    }
                 }
-                workspace.go_back_to_images(self, cpu, lessons[k].masks, group);
-                if let Decoded::Through(factor, masks) = decoded {
-                    workspace.decode(self, cpu, factor, (lessons[k].images, masks[k]), group);
-                }
-            }
-            workspaces.lock().expect("no thread has panicked").push(workspace);
-        });
+                workspaces.lock().expect("no thread has panicked").push(workspace);
+            },
+        );
+        share(ranks, groups)?;
         let (mut figures, mut pixels, mut gradient) = (Figures::default(), 0.0, Gradient::default());
         for group in groups {
             figures.iter_mut().zip(group.figures).for_each(|(sum, part)| *sum += part);
             pixels += group.reconstruction;
             gradient.add(&group.gradient);
         }
-        (figures, pixels, gradient)
+        Ok((figures, pixels, gradient))
     }
 }
 
@@ -176,6 +183,22 @@ impl Gradient {
         self.decoder.add(&other.decoder);
         self.poses.resize(other.poses.len(), LayerGradient::default());
         self.poses.iter_mut().zip(&other.poses).for_each(|(sum, part)| sum.add(part));
+    }
+}
+
+impl Message for Gradient {
+    fn pass(&mut self, wire: &mut Wire) {
+        self.frame_encoder.pass(wire);
+        self.poses.pass(wire);
+        self.decoder.pass(wire);
+    }
+}
+
+impl Message for Group {
+    fn pass(&mut self, wire: &mut Wire) {
+        self.gradient.pass(wire);
+        self.figures.pass(wire);
+        self.reconstruction.pass(wire);
     }
 }
 

@@ -32,6 +32,8 @@ pub enum Error {
         /// What is wrong, and what is allowed.
         problem: String,
     },
+    /// A rank that is gone, or does not do what the others do.
+    Ranks(String),
 }
 
 impl Error {
@@ -68,6 +70,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(error) => error.fmt(f),
+            Self::Ranks(problem) => f.write_str(problem),
             Self::Weights { file, tensor: None, problem } => write!(f, "{}: {problem}", file.display()),
             Self::Weights { file, tensor: Some(tensor), problem } => {
                 write!(f, "{}: tensor {tensor}: {problem}", file.display())

@@ -11,6 +11,7 @@ mod describe;
 mod experiment;
 mod gathered;
 mod normalisation;
+mod ranks;
 mod recordings;
 mod session;
 
@@ -24,6 +25,7 @@ pub use experiment::{
 };
 pub use gathered::{Files, Gathered};
 pub use normalisation::Normalisation;
+pub use ranks::{AllRanks, Alone, Lost, Played, Ranks, alone};
 pub(crate) use recordings::MOST_SIDE;
 pub use recordings::{Purpose, Recordings, guess_maze};
 pub use session::{
@@ -89,6 +91,12 @@ pub trait Method: Send {
     /// Trains one epoch; epochs count from 1. The same parameters, optimiser, data and number give the
     /// same result.
     fn train(&mut self, epoch: u64, lessons: &TrainingSet) -> Result<EpochReport>;
+
+    /// From now on, shares work with other ranks, which changes no result; says whether that of updates is shared too, or
+    /// done by all ranks alike.
+    fn share_with(&mut self, _ranks: &AllRanks) -> bool {
+        false
+    }
 
     /// Tracks whole episodes from their observations and actions alone, and puts the truth beside it.
     fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>>;

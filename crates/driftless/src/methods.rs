@@ -26,6 +26,7 @@ mod regression;
 mod replayed;
 mod robot;
 pub mod sdpf;
+mod shared_tracks;
 mod trace_loss;
 mod tracking;
 mod updates;

@@ -23,6 +23,10 @@ Examples:
   driftless train --train mylog.npz --dry-run > mine.toml
   driftless train mine.toml --train mylog.npz --run runs/mine
   driftless train --resume runs/ours
+  mpirun -n 4 driftless train maze-driftless --train nav01_train.npz --run runs/ours --threads 1
+
+Under mpirun or srun, where the program was built with `--features mpi`, ranks share the work of
+one training; weights, checkpoints and log are those of one process (docs/scale.md).
 
 Built-in experiments: {}.
 Methods:

@@ -3,6 +3,7 @@
 use super::objective::{Labels, Objective};
 use anyhow::{Context, Result, bail};
 use driftless_kernels::images::{ImagePlan, Padding};
+use driftless_kernels::ranks::Alone;
 use driftless_kernels::scan::{First, Motion, Sequence};
 use driftless_kernels::training::{Decoded, Gradient, Lesson, Networks, Path as Way, Workspace};
 use driftless_kernels::{Cpu, fill_normal, uniform};
@@ -118,8 +119,9 @@ impl Job {
         let pixels = self.images.len() as f64;
         let decoded = Decoded::AsSeen((FACTORS[2] / pixels) as f32);
         let way = Way { motion: MOTION, first: First::Moves };
-        let (said, squares, gradient) =
-            nets.learn_from(Cpu::best(), &way, (&lessons, decoded), &objective, workspace);
+        let (said, squares, gradient) = nets
+            .learn_from(Cpu::best(), &way, (&lessons, decoded), &objective, &Alone, workspace)
+            .expect("one process is never lost");
         Outcome { loss: said[0] + said[1] + FACTORS[2] * squares / pixels, gradient }
     }
 

@@ -10,7 +10,7 @@ use crate::interrupt;
 use crate::output::complain;
 use crate::train::{self, Ended, Watcher};
 use anyhow::{Result, anyhow, ensure};
-use driftless::learn::{EpochRecord, Files, Observer, Outcome};
+use driftless::learn::{EpochRecord, Files, Observer, Outcome, alone};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Instant;
@@ -113,7 +113,7 @@ fn settle(out: &Path, run: &Planned, claim: &Claim) -> Result<Option<String>> {
     let watcher = || Watched { watcher: Watcher::new(run.experiment.epochs), claim };
     let ended = if folder.join("config.toml").is_file() {
         checks::same(&folder, run)?;
-        train::run_again(&folder, |_| watcher())?
+        train::run_again(&folder, &alone(), |_| watcher())?
     } else {
         let paths = || run.train.iter().map(|data| data.file.clone());
         let files = Files {
@@ -122,7 +122,7 @@ fn settle(out: &Path, run: &Planned, claim: &Claim) -> Result<Option<String>> {
             valid: run.valid.as_ref().map(|data| data.file.clone()),
             steps: run.steps,
         };
-        train::run_new(&run.experiment, &files, &folder, &mut watcher())?
+        train::run_new(&run.experiment, &files, (&folder, &alone()), &mut watcher())?
     };
     let Ended { outcome, best, .. } = ended;
     let outcome = match outcome {
@@ -157,7 +157,7 @@ pub fn examine(folder: &Path, run: &Planned, claim: &Claim) -> Result<()> {
         maze: None,
         map: None,
     };
-    let mut evaluated = evaluate::track(folder, &trial)?;
+    let mut evaluated = evaluate::track(folder, &trial, &alone())?;
     if let Some(world) = &test.world {
         evaluated.evaluation.about.world.clone_from(world);
         for episode in &mut evaluated.episodes.episodes {

@@ -1,7 +1,7 @@
 //! What a run learns from, in words.
 
 use crate::output::{complain, grouped};
-use driftless::learn::{Experiment, Gathered};
+use driftless::learn::{AllRanks, Experiment, Gathered, Session};
 
 /// Says what is learned from what, and warns.
 pub fn introduce(gathered: &Gathered, experiment: &Experiment) {
@@ -28,6 +28,18 @@ pub fn introduce(gathered: &Gathered, experiment: &Experiment) {
     }
     for warning in &gathered.warnings {
         complain(&format!("warning: {warning}"));
+    }
+}
+
+/// Says what ranks share, if there are several.
+pub fn introduce_ranks(ranks: &AllRanks, session: &Session) {
+    let (size, method) = (ranks.size(), session.config().experiment.method.id);
+    match (size, session.shares_updates()) {
+        (1, _) => {}
+        (_, true) => complain(&format!("  {size} ranks share updates and validation")),
+        (_, false) => complain(&format!(
+            "note: {size} ranks share validation alone: updates of {method} are not divided, and each rank computes all of them"
+        )),
     }
 }
 

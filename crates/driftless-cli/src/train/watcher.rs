@@ -1,7 +1,7 @@
 //! A training as it goes on: a line an epoch, and on a terminal a bar below.
 
 use crate::interrupt;
-use crate::output::{complain, duration};
+use crate::output::{complain, duration, is_silent};
 use driftless::learn::{EpochRecord, Observer};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Write;
@@ -19,7 +19,7 @@ pub struct Watcher {
 impl Watcher {
     /// Starts the clock of a run with so many epochs in all.
     pub fn new(epochs: u64) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        let bar = (std::io::stderr().is_terminal() && !is_silent()).then(|| {
             let bar = ProgressBar::with_draw_target(Some(epochs), ProgressDrawTarget::stderr_with_hz(5));
             let style = ProgressStyle::with_template("train {wide_bar} {pos}/{len} epochs, {elapsed}");
             bar.enable_steady_tick(Duration::from_secs(1));

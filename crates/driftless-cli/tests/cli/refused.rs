@@ -306,3 +306,26 @@ fn a_report_tells_what_it_cannot_use() {
         assert!(text(&format!("{out}/index.html")).contains(problem), "the page says it too");
     }
 }
+
+/// Many processes that know nothing of each other would each do all of the work, in one folder.
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn one_of_many_processes_needs_mpi() {
+    let folder = Folder::new("many");
+    let (data, target) = (folder.recordings("a.npz", "1"), folder.path("run"));
+    let together = |size: &str, arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_driftless"));
+        command.env("OMPI_COMM_WORLD_SIZE", size).args(arguments).args(SMALL).output().unwrap()
+    };
+    let training = ["train", "maze-sdpf-supervised", "--train", &data, "--run", &target, "epochs=1"];
+    let refused = together("4", &training);
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{error}");
+    assert!(
+        error.starts_with("error: 4 processes were started together (OMPI_COMM_WORLD_SIZE=4)"),
+        "{error}"
+    );
+    assert!(error.contains("cargo build --release --features mpi"), "{error}");
+    assert!(!folder.names().contains(&"run".to_owned()), "nothing was begun");
+    assert!(together("1", &training).status.success(), "one of one is alone");
+}

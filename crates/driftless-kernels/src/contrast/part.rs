@@ -7,6 +7,7 @@ use crate::exponential::{exp_of_negative, log_sum_exp};
 use crate::gemm::{Epilogue, Left, Out, Panels, Right, product};
 use crate::images::ImageMemory;
 use crate::mlp::MlpMemory;
+use crate::ranks::{Message, Wire};
 use crate::rows::{back_through_units, to_units};
 use crate::{Cpu, LANES, padded};
 use std::ops::Range;
@@ -27,7 +28,7 @@ pub(super) struct All {
 
 #[derive(Debug, Default)]
 pub(super) struct Part {
-    number: usize,
+    pub(super) number: usize,
     frame_encoder: ImageMemory,
     mlp: MlpMemory,
     seen: Vec<f32>,
@@ -73,9 +74,13 @@ impl Part {
         &self.gradient
     }
 
+    pub(super) fn gradient_mut(&mut self) -> &mut PairGradient {
+        &mut self.gradient
+    }
+
     /// Features of length 1 of the part's images and poses.
-    pub(super) fn encode(&mut self, pair: &Pair, cpu: Cpu, of: &Examples, number: usize, each: usize) {
-        self.number = number;
+    pub(super) fn encode(&mut self, pair: &Pair, cpu: Cpu, of: &Examples, each: usize) {
+        let number = self.number;
         let images = part_of(of.images, number, AT_ONCE * pair.frame_encoder.pixels());
         let masks = of.masks.map(|masks| part_of(masks, number, AT_ONCE * pair.frame_encoder.mask()));
         pair.frame_encoder.forward(cpu, images, masks, &mut self.frame_encoder);
@@ -147,6 +152,16 @@ impl Part {
             &mut self.frame_encoder,
             &mut self.gradient.frame_encoder,
         );
+    }
+}
+
+/// What a part tells all others: the features of its images and places.
+pub(super) struct Features<'a>(pub(super) &'a mut Part);
+
+impl Message for Features<'_> {
+    fn pass(&mut self, wire: &mut Wire) {
+        self.0.seen.pass(wire);
+        self.0.places.pass(wire);
     }
 }
 

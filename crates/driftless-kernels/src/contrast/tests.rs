@@ -3,6 +3,7 @@
 use super::*;
 use crate::images::{ImagePlan, Padding};
 use crate::padded;
+use crate::ranks::{Alone, Played};
 use crate::testing::numbers;
 
 fn pair(seed: u64) -> Pair {
@@ -35,7 +36,7 @@ fn inputs(images: usize, each: usize) -> (Vec<f32>, Vec<f32>) {
 fn loss(pair: &Pair, images: usize, each: usize) -> (f64, PairGradient) {
     let (pixels, places) = inputs(images, each);
     let examples = Examples { images: &pixels, masks: None, places: &places };
-    pair.contrast(Cpu::best(), &examples, &mut Workspace::default())
+    pair.contrast(Cpu::best(), &examples, &Alone, &mut Workspace::default()).unwrap()
 }
 
 /// With one image all places are its own, and nothing can be confused. With κ = 0 all scores are the same: log of
@@ -67,14 +68,34 @@ fn the_same_bytes_again() {
         for images in [40, 21] {
             let (pixels, places) = inputs(images, 2);
             let examples = Examples { images: &pixels, masks: None, places: &places };
-            let found = pool.install(|| pair.contrast(Cpu::best(), &examples, &mut workspace));
-            let once = pair.contrast(Cpu::best(), &examples, &mut Workspace::default());
+            let found =
+                pool.install(|| pair.contrast(Cpu::best(), &examples, &Alone, &mut workspace).unwrap());
+            let once = pair.contrast(Cpu::best(), &examples, &Alone, &mut Workspace::default()).unwrap();
             assert_eq!(format!("{found:?}"), format!("{once:?}"));
             results.push(format!("{found:?}"));
         }
     }
     assert_eq!(results[..2], results[2..4]);
     assert_eq!(results[..2], results[4..]);
+}
+
+/// On any number of ranks, each of which does some parts; three parts here, of which four ranks leave one idle.
+#[test]
+fn ranks_make_no_difference() {
+    let (pair, (pixels, places)) = (pair(1), inputs(40, 2));
+    let alone = format!("{:?}", loss(&pair, 40, 2));
+    for size in 1..=4 {
+        let found = Played::each(size, |ranks| {
+            let examples = Examples { images: &pixels, masks: None, places: &places };
+            // Used before, for others.
+            let mut workspace = Workspace::default();
+            let fewer =
+                Examples { images: &pixels[..21 * 60], masks: None, places: &places[..42 * padded(5)] };
+            pair.contrast(Cpu::best(), &fewer, &ranks, &mut workspace).unwrap();
+            format!("{:?}", pair.contrast(Cpu::best(), &examples, &ranks, &mut workspace).unwrap())
+        });
+        assert!(found.iter().all(|found| *found == alone), "{size} ranks");
+    }
 }
 
 /// Scores of all places with each image, one by one and from an atlas.

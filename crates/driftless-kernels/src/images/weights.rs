@@ -4,6 +4,7 @@ use super::ImageNet;
 use crate::dense::{Layer, LayerGradient};
 use crate::padded;
 use crate::patches::{KERNEL, Patches, STRIDE};
+use crate::ranks::{Message, Wire};
 
 /// Zeros around an image, where kernels hang out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +76,13 @@ impl ImageGradient {
         self.convs.resize(other.convs.len(), LayerGradient::default());
         self.convs.iter_mut().zip(&other.convs).for_each(|(sum, part)| sum.add(part));
         self.dense.add(&other.dense);
+    }
+}
+
+impl Message for ImageGradient {
+    fn pass(&mut self, wire: &mut Wire) {
+        self.convs.pass(wire);
+        self.dense.pass(wire);
     }
 }
 

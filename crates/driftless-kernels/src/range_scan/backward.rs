@@ -3,6 +3,7 @@
 use super::{FEATURES, ScanGradient, ScanMemory, ScanNet};
 use crate::Cpu;
 use crate::dense::{LayerGradient, Rows};
+use crate::ranks::{Message, Wire};
 
 impl ScanGradient {
     /// Zeros for all weights of a network.
@@ -27,6 +28,12 @@ impl ScanGradient {
             [weight, layer.bias[..outputs].to_vec()]
         });
         parts.collect()
+    }
+}
+
+impl Message for ScanGradient {
+    fn pass(&mut self, wire: &mut Wire) {
+        self.layers.pass(wire);
     }
 }
 

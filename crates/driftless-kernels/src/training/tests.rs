@@ -3,6 +3,7 @@
 use super::*;
 use crate::images::{ImagePlan, Padding};
 use crate::mlp::Mlp;
+use crate::ranks::{Alone, Played};
 use crate::testing::numbers;
 
 const COUNT: usize = 11;
@@ -131,7 +132,7 @@ fn learn(
     let decoded =
         if reconstruction > 0.0 { Decoded::Through(reconstruction, &masks) } else { Decoded::Nothing };
     let sequence_loss = Strength(strength, usize::MAX);
-    nets.learn_from(Cpu::best(), &PATH, (&lessons, decoded), &sequence_loss, workspace)
+    nets.learn_from(Cpu::best(), &PATH, (&lessons, decoded), &sequence_loss, &Alone, workspace).unwrap()
 }
 
 fn data(count: u64, steps: usize) -> Vec<Data> {
@@ -168,6 +169,28 @@ fn the_same_bytes_again() {
         learn(&nets, &data[..5], (0.1, 0.01), &mut workspace),
         learn(&nets, &data[..5], (0.1, 0.01), &mut Workspace::default())
     );
+}
+
+/// On any number of ranks, more than there are groups too; and nobody waits for a rank that is gone.
+#[test]
+fn ranks_make_no_difference() {
+    let (nets, data) = (networks(0.0), data(19, 7));
+    let lessons: Vec<Lesson> = data.iter().map(Data::lesson).collect();
+    let masks: Vec<Option<&[f32]>> = data.iter().rev().map(|data| Some(&data.masks[..])).collect();
+    let on = |ranks: &dyn Ranks| {
+        let (decoded, mut workspace) = (Decoded::Through(0.01, &masks), Workspace::default());
+        let sequence_loss = Strength(0.1, usize::MAX);
+        nets.learn_from(Cpu::best(), &PATH, (&lessons, decoded), &sequence_loss, ranks, &mut workspace)
+    };
+    let alone = on(&Alone).unwrap();
+    assert_eq!(alone, learn(&nets, &data, (0.1, 0.01), &mut Workspace::default()));
+    for size in [1, 2, 3, 4, 9] {
+        let found = Played::each(size, |ranks| on(&ranks).unwrap());
+        assert!(found.iter().all(|found| *found == alone), "{size} ranks");
+    }
+    let left = Played::each(3, |ranks| if ranks.rank() == 1 { None } else { Some(on(&ranks)) });
+    let why: Vec<String> = left.into_iter().flatten().map(|found| found.unwrap_err().0).collect();
+    assert!(why.len() == 2 && why.iter().all(|why| why.ends_with("is gone")), "{why:?}");
 }
 
 /// A batch that trains nothing has a gradient of zeros for all weights, whether the workspace is new or was used.
@@ -222,8 +245,10 @@ fn stretches_make_no_difference() {
             &PATH,
             (&lessons, Decoded::Nothing),
             &sequence_loss,
+            &Alone,
             &mut Workspace::default(),
         )
+        .unwrap()
     };
     let whole = by(usize::MAX);
     for stretch in [0, 1, 3, 7, 8] {
@@ -242,7 +267,9 @@ fn features_are_decoded_once_or_twice() {
     let masks: Vec<Option<&[f32]>> = lessons.iter().map(|lesson| lesson.masks).collect();
     let sequence_loss = Strength(0.1, usize::MAX);
     let by = |decoded| {
-        nets.learn_from(Cpu::best(), &PATH, (&lessons, decoded), &sequence_loss, &mut Workspace::default())
+        let mut workspace = Workspace::default();
+        nets.learn_from(Cpu::best(), &PATH, (&lessons, decoded), &sequence_loss, &Alone, &mut workspace)
+            .unwrap()
     };
     let (once, twice) = (by(Decoded::AsSeen(0.01)), by(Decoded::Through(0.01, &masks)));
     assert_eq!((once.0, once.1), (twice.0, twice.1));

@@ -12,6 +12,7 @@ mod observer;
 mod record;
 mod trained;
 
+pub(super) use config::changes_of;
 pub use config::{DataFiles, RunConfig};
 pub use folder::RunFolder;
 pub use lock::Lock;
@@ -19,7 +20,8 @@ pub use observer::{Observer, Outcome};
 pub use record::{EpochRecord, Validation};
 pub use trained::{HANDFUL, Trained};
 
-use super::{Detail, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use super::ranks::{any, check_config, check_equal};
+use super::{AllRanks, Detail, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet, alone};
 use crate::error::{Error, Result};
 use crate::parameters::Named;
 use checkpoint::Checkpoint;
@@ -45,6 +47,7 @@ pub struct Session {
     normalisation: Normalisation,
     material: Material,
     method: Box<dyn Method>,
+    shares_updates: bool,
     records: Vec<EpochRecord>,
 }
 
@@ -57,21 +60,37 @@ impl Session {
         material: Material,
         build: Build,
     ) -> Result<Self> {
-        RunFolder::check_free(&folder)?;
+        Self::begin_among(&alone(), folder, config, material, build)
+    }
+
+    /// The same for ranks that share the work; all of them call it, with the same settings and data. Results are those of
+    /// one process.
+    pub fn begin_among(
+        ranks: &AllRanks,
+        folder: impl AsRef<Path>,
+        config: RunConfig,
+        material: Material,
+        build: Build,
+    ) -> Result<Self> {
+        if ranks.rank() == 0 {
+            RunFolder::check_free(&folder)?;
+        }
         config.experiment.check()?;
+        check_config(&**ranks, &config)?;
         let normalisation = measured(&config, &material)?;
-        let method = built(&config.experiment, &material, &normalisation, build)?;
-        let folder = RunFolder::create(folder)?;
+        let mut method = built(&config.experiment, &material, &normalisation, build)?;
+        let shares_updates = method.share_with(ranks);
+        let folder = RunFolder::create(folder, ranks)?;
         folder.write_config(&config)?;
         folder.write_normalisation(&normalisation)?;
-        Ok(Self { folder, config, normalisation, material, method, records: Vec::new() })
+        Ok(Self { folder, config, normalisation, material, method, shares_updates, records: Vec::new() })
     }
 
     /// The run of a folder, as it was after the last epoch that was completed.
     ///
     /// Errors: settings, normalisation, log, checkpoint or best weights that are missing or damaged, and settings or
     /// training data other than those the run was trained with. Of settings, `epochs` and the names of data files may
-    /// change.
+    /// change. Ranks that the folder was opened for share the work; there may be another number of them than before.
     pub fn resume(folder: RunFolder, material: Material, build: Build) -> Result<Self> {
         let config = folder.config()?;
         let checkpoint = folder.checkpoint()?;
@@ -86,13 +105,14 @@ impl Session {
             _ => folder.write_normalisation(&normalisation)?,
         }
         let mut method = built(&config.experiment, &material, &normalisation, build)?;
+        let shares_updates = method.share_with(folder.ranks());
         let mut records = Vec::new();
         if let Some(checkpoint) = checkpoint {
             folder.restore(&checkpoint, &mut *method)?;
             records = folder.records(checkpoint.epoch)?;
         }
         folder.write_records(&records)?;
-        let session = Self { folder, config, normalisation, material, method, records };
+        let session = Self { folder, config, normalisation, material, method, shares_updates, records };
         session.best().map_or(Ok(()), |best| session.folder.check_best(best.epoch))?;
         Ok(session)
     }
@@ -101,13 +121,14 @@ impl Session {
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Outcome> {
         let before = self.records.last().map_or(0.0, |record| record.seconds);
         while self.epochs() < self.config.experiment.epochs && !self.is_out_of_patience() {
-            if observer.wants_to_stop() {
+            if any(&**self.folder.ranks(), observer.wants_to_stop())? {
                 return Ok(Outcome::Stopped { epoch: self.epochs() });
             }
             let report = self.method.train(self.epochs() + 1, &self.material.training)?;
+            self.check_ranks()?;
             let record = self.examined(&report, &mut || before + observer.seconds())?;
             observer.epoch(&record);
-            if !observer.may_write() {
+            if any(&**self.folder.ranks(), !observer.may_write())? {
                 return Ok(Outcome::Stopped { epoch: self.epochs() });
             }
             let diverged = record.diverged.clone();
@@ -121,6 +142,20 @@ impl Session {
             }
         }
         Ok(Outcome::Finished)
+    }
+
+    /// Whether ranks share the work of updates; otherwise each does all of it.
+    pub fn shares_updates(&self) -> bool {
+        self.shares_updates
+    }
+
+    /// Fails if a rank has come to other weights.
+    fn check_ranks(&self) -> Result<()> {
+        let ranks = self.folder.ranks();
+        if ranks.size() == 1 {
+            return Ok(());
+        }
+        check_equal(&**ranks, self.epochs() + 1, &[self.method.parameters(), self.method.memory()].concat())
     }
 
     /// Whether the best weights are older than the experiment has patience for.

@@ -21,7 +21,10 @@ pub use training::Supervision;
 
 use super::learner::Learner;
 use crate::error::{Error, Result};
-use crate::learn::{Ablation, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use crate::learn::{
+    Ablation, AllRanks, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet, alone,
+};
+use crate::methods::shared_tracks::tracks;
 use crate::online::{OnlineFilter, Start};
 use crate::ops::FrameEncoder;
 use crate::optimise::{Adam, Optimiser, Rule, Schedule};
@@ -37,7 +40,6 @@ use driftless_world::pose::Frame;
 use driftless_world::random::Random;
 use driftless_world::trajectory::{Rows, Trajectory};
 use noise::Noise;
-use rayon::prelude::*;
 use sensor::{ImageSensor, Matcher};
 use std::sync::{Arc, OnceLock};
 use tracker::Tracker;
@@ -88,6 +90,7 @@ pub struct AnchoredEm {
     bridges: Option<Vec<Option<Bridge>>>,
     /// What robots online share: the network with its map of poses, made for the first of them.
     shared: OnceLock<Arc<ImageSensor>>,
+    ranks: AllRanks,
 }
 
 impl AnchoredEm {
@@ -122,6 +125,7 @@ impl AnchoredEm {
             effective_sample_size: 0.0,
             bridges: None,
             shared: OnceLock::new(),
+            ranks: alone(),
             filter: ResamplerSettings::apply(experiment.resampler.as_ref(), Filter::bootstrap(1))?,
         })
     }
@@ -210,8 +214,13 @@ impl Method for AnchoredEm {
 
     fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>> {
         let sensor = self.sensor();
-        let one = |(number, episode)| self.track_one(&sensor, number, episode, tracking);
-        episodes.par_iter().enumerate().map(one).collect()
+        let one = |number, episode: &Trajectory| self.track_one(&sensor, number, episode, tracking);
+        tracks(&*self.ranks, episodes, tracking, one)
+    }
+
+    fn share_with(&mut self, ranks: &AllRanks) -> bool {
+        self.ranks = Arc::clone(ranks);
+        true
     }
 
     fn online_filter(&self, particles: usize, start: &Start) -> Result<Option<Box<dyn OnlineFilter>>> {

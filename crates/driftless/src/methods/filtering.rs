@@ -9,7 +9,9 @@ use crate::batch::Batch;
 use crate::draws::{DrawSizes, Draws};
 use crate::error::Result;
 use crate::filter::{Filter, Rollout};
-use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use crate::learn::{
+    AllRanks, EpochReport, Experiment, Method, Normalisation, Ranks, Tracking, TrainingSet, alone,
+};
 use crate::model::{Model, Observations};
 use crate::objective::WeightedSum;
 use crate::online::{OnlineFilter, Start as OnlineStart};
@@ -111,13 +113,14 @@ pub(super) struct FusedLoss {
 
 /// Does without tensors what a [`Course`] does with them, where it can.
 pub(super) trait Fused<M: Model>: Send {
-    /// [`Course::loss`] of lessons; a seed names everything random.
+    /// [`Course::loss`] of lessons, which ranks share; a seed names everything random.
     fn loss(
         &mut self,
         model: &M,
         course: &Course<M>,
         lessons: &[Lesson],
         seed: u64,
+        ranks: &dyn Ranks,
     ) -> Result<Option<FusedLoss>>;
 
     /// What a filter of so many particles believes at each step of lessons.
@@ -157,6 +160,7 @@ pub(super) struct FilterMethod<M: Model> {
     windows: Option<Windows>,
     /// The model without gradients, for robots online; made when missing.
     deployed: OnceLock<M>,
+    ranks: AllRanks,
 }
 
 impl<M: Model> FilterMethod<M> {
@@ -170,6 +174,7 @@ impl<M: Model> FilterMethod<M> {
             fused: None,
             windows: None,
             deployed: OnceLock::new(),
+            ranks: alone(),
         }
     }
 
@@ -190,7 +195,7 @@ impl<M: Model> FilterMethod<M> {
     /// What an update is made of, by hand if possible.
     fn fused_loss(&mut self, lessons: &[Lesson], seed: u64) -> Result<Option<FusedLoss>> {
         let Some(fused) = &mut self.fused else { return Ok(None) };
-        fused.loss(self.learner.model(), &self.course, lessons, seed)
+        fused.loss(self.learner.model(), &self.course, lessons, seed, &*self.ranks)
     }
 }
 
@@ -218,7 +223,13 @@ where
     }
 
     fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>> {
-        self.course.track(self.deployed(), episodes, tracking, self.fused.as_deref())
+        self.course.track(self.deployed(), episodes, tracking, (self.fused.as_deref(), &*self.ranks))
+    }
+
+    /// Tensors are computed by all ranks alike.
+    fn share_with(&mut self, ranks: &AllRanks) -> bool {
+        self.ranks = Arc::clone(ranks);
+        self.fused.is_some()
     }
 
     fn online_filter(&self, particles: usize, start: &OnlineStart) -> Result<Option<Box<dyn OnlineFilter>>> {

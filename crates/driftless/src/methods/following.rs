@@ -3,7 +3,8 @@
 use super::filtering::{Believed, Course, Fused};
 use super::observed::Observed;
 use super::recorder::Recorder;
-use super::tracking::{self, episodes_at_once, in_batches};
+use super::shared_tracks::followers;
+use super::tracking::{episodes_at_once, in_batches};
 use crate::belief::{Belief, LogWeights};
 use crate::draws::{DrawSizes, Drawing};
 use crate::dropout::Phase;
@@ -15,6 +16,7 @@ use crate::online::{Estimate, Observation, OnlineFilter, Place, Start as OnlineS
 use crate::prior::Prior;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use driftless_core::{Particles, Snapshot, Space};
+use driftless_kernels::ranks::Ranks;
 use driftless_world::evaluation::Track;
 use driftless_world::labels::Lesson;
 use driftless_world::pose::Pose;
@@ -228,18 +230,18 @@ where
         model: &M,
         episodes: &[Trajectory],
         how: Tracking,
-        fused: Option<&dyn Fused<M>>,
+        (fused, ranks): (Option<&dyn Fused<M>>, &dyn Ranks),
     ) -> Result<Vec<Track>> {
-        let Some(fused) = fused else {
-            let both = episodes.iter().enumerate().map(|(number, episode)| tracking::told(number, episode));
-            let (lessons, truths): (Vec<Lesson>, Vec<Vec<Pose>>) =
-                both.collect::<Result<Vec<_>>>()?.into_iter().unzip();
-            return self.follow(model, 0, &lessons, self.recorders(0, truths, how), how);
-        };
-        in_batches(episodes, episodes_at_once(how.particles), |first, lessons, truths| {
+        let ranks = followers(ranks, how);
+        // With tensors robots are followed one by one, whatever is beside them.
+        let share = episodes.len().div_ceil(ranks.size());
+        let most = if fused.is_some() { episodes_at_once(how.particles) } else { share };
+        in_batches(ranks, episodes, most, |first, lessons, truths| {
             let (particles, seed) = (how.particles, episode_seed(how.seed, first));
             let recorders = self.recorders(first, truths, how);
-            match fused.beliefs(model, self, lessons, particles, seed)? {
+            let beliefs =
+                fused.map(|fused| fused.beliefs(model, self, lessons, particles, seed)).transpose()?;
+            match beliefs.flatten() {
                 Some(beliefs) => Ok(recorders.into_iter().zip(beliefs).map(written).collect()),
                 None => self.follow(model, first, lessons, recorders, how),
             }

@@ -19,10 +19,13 @@ pub(super) mod walk;
 
 use super::learner::Learner;
 use super::recorder::Recorder;
+use super::shared_tracks::{followers, tracks, tracks_of_batches};
 pub(super) use super::tracking::told;
 use super::updates::{Figures, Tally, epoch_seed, update_seed};
 use crate::error::{Error, Result};
-use crate::learn::{EpochReport, Experiment, HouseSettings, Method, Normalisation, Tracking, TrainingSet};
+use crate::learn::{
+    AllRanks, EpochReport, Experiment, HouseSettings, Method, Normalisation, Tracking, TrainingSet, alone,
+};
 use crate::optimise::{Optimiser, RmsProp, Rule};
 use crate::parameters::Named;
 use crate::resample::ResamplerSettings;
@@ -40,6 +43,7 @@ pub(super) use walk::{PIXELS_PER_UNIT, in_pixels};
 
 use network::first_weights;
 use rayon::prelude::*;
+use std::sync::Arc;
 use training::Pool;
 use walk::Walk;
 
@@ -61,6 +65,7 @@ pub struct PfnetFilter {
     normalisation: Normalisation,
     learner: Learner<PfnetNet>,
     pool: Pool,
+    ranks: AllRanks,
 }
 
 impl PfnetFilter {
@@ -80,7 +85,15 @@ impl PfnetFilter {
             (in_training.noise_metres, in_training.noise_degrees) = (0.0, 0.0);
         }
         let (experiment, normalisation) = (experiment.clone(), normalisation.clone());
-        Ok(Self { training, experiment, in_training, normalisation, learner, pool: Pool::default() })
+        Ok(Self {
+            training,
+            experiment,
+            in_training,
+            normalisation,
+            learner,
+            pool: Pool::default(),
+            ranks: alone(),
+        })
     }
 
     fn settings(&self) -> &HouseSettings {
@@ -110,7 +123,7 @@ impl Method for PfnetFilter {
     fn track(&self, episodes: &[Trajectory], how: Tracking) -> Result<Vec<Track>> {
         let filter = Filter::bootstrap(how.particles);
         let filter = ResamplerSettings::apply(self.experiment.resampler.as_ref(), filter)?;
-        let one = |(number, episode): (usize, &Trajectory)| {
+        let one = |number: usize, episode: &Trajectory| {
             let (lesson, truth) = told(number, episode)?;
             let walk = Walk::new(&lesson, self.settings())?;
             let mut recorder = Recorder::new(truth, number as u64, how, &self.normalisation);
@@ -126,9 +139,16 @@ impl Method for PfnetFilter {
         };
         // Few particles are not worth sharing: threads take whole episodes then.
         if how.particles <= filter::TOGETHER {
-            return episodes.par_iter().enumerate().map(one).collect();
+            return tracks(&*self.ranks, episodes, how, one);
         }
-        episodes.iter().enumerate().map(one).collect()
+        let numbers: Vec<usize> = (0..episodes.len()).collect();
+        let each = |number: &usize| Ok(vec![one(*number, &episodes[*number])?]);
+        tracks_of_batches(followers(&*self.ranks, how), &numbers, each)
+    }
+
+    fn share_with(&mut self, ranks: &AllRanks) -> bool {
+        self.ranks = Arc::clone(ranks);
+        true
     }
 
     fn parameters(&self) -> Vec<Named> {

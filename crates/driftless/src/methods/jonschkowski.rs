@@ -46,7 +46,7 @@ use super::windows::Windows;
 use crate::batch::LabelMean;
 use crate::error::{Error, Result};
 use crate::filter::{Filter, Injection};
-use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use crate::learn::{AllRanks, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
 use crate::model::Measurement;
 use crate::objective::{KernelDensity, WeightedSum};
 use crate::online::{OnlineFilter, Start as OnlineStart};
@@ -85,6 +85,7 @@ pub struct Jonschkowski<L: Measurement<Cues = Tensor<3>>> {
     stage: Option<Stage>,
     /// The networks without gradients, for robots online; made when missing.
     deployed: OnceLock<Networks<L>>,
+    ranks: AllRanks,
 }
 
 impl Jonschkowski<OfImages> {
@@ -130,6 +131,7 @@ where
             windows: Windows::of(experiment, WINDOW),
             stage: None,
             deployed: OnceLock::new(),
+            ranks: crate::learn::alone(),
         })
     }
 
@@ -215,7 +217,12 @@ where
     }
 
     fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>> {
-        self.course.track(self.deployed(), episodes, tracking, None)
+        self.course.track(self.deployed(), episodes, tracking, (None, &*self.ranks))
+    }
+
+    fn share_with(&mut self, ranks: &AllRanks) -> bool {
+        self.ranks = Arc::clone(ranks);
+        false
     }
 
     fn online_filter(&self, particles: usize, start: &OnlineStart) -> Result<Option<Box<dyn OnlineFilter>>> {

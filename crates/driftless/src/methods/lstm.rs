@@ -12,7 +12,7 @@ use crate::baseline::{BaselineNormalisation, BaselinePlan, KernelWorkspace, Recu
 use crate::batch::{Batch, LabelMean};
 use crate::dropout::Phase;
 use crate::error::Result;
-use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use crate::learn::{AllRanks, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet, alone};
 use crate::model::Encoder;
 use crate::nets::{ConvPlan, ImageEncoder, ReadingEncoder, WithStart};
 use crate::online::{OnlineFilter, Start as OnlineStart};
@@ -97,6 +97,7 @@ pub struct LstmMethod<O: Recurrent> {
     windows: Option<Windows>,
     /// The network without gradients, for robots online; made when missing.
     deployed: OnceLock<RecurrentBaseline<O>>,
+    ranks: AllRanks,
 }
 
 impl LstmMethod<ImageEncoder> {
@@ -137,6 +138,7 @@ impl<O: Recurrent> LstmMethod<O> {
             workspace: KernelWorkspace::default(),
             windows: Windows::of(experiment, WINDOW),
             deployed: OnceLock::new(),
+            ranks: alone(),
         }
     }
 
@@ -206,7 +208,7 @@ where
         }
         let (device, network) = (Device::flex(), self.deployed());
         let mut workspace = KernelWorkspace::default();
-        in_batches(episodes, AT_ONCE, |_, lessons, truths| {
+        in_batches(&*self.ranks, episodes, AT_ONCE, |_, lessons, truths| {
             let batch = O::Input::batch(lessons, &self.normalisation, &device, DType::F32)?;
             let (seen, actions, phase) = (&batch.observations, &batch.actions, Phase::Evaluation);
             let kernels = self.experiment.kernels;
@@ -218,6 +220,11 @@ where
             let pairs = truths.into_iter().zip(estimates.chunks_exact(steps));
             Ok(pairs.map(|(truth, estimate)| Track::new(truth, estimate.to_vec())).collect())
         })
+    }
+
+    fn share_with(&mut self, ranks: &AllRanks) -> bool {
+        self.ranks = Arc::clone(ranks);
+        false
     }
 
     fn online_filter(&self, _: usize, start: &OnlineStart) -> Result<Option<Box<dyn OnlineFilter>>> {

@@ -25,7 +25,8 @@ use super::anchored::store::{learned_of, paths_of, stored_learned, stored_paths}
 use super::anchored::{Supervision, is_calibrated};
 use super::learner::Learner;
 use crate::error::Result;
-use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use crate::learn::{AllRanks, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet, alone};
+use crate::methods::shared_tracks::tracks;
 use crate::online::{OnlineFilter, Start};
 use crate::parameters::Named;
 use crate::resample::ResamplerSettings;
@@ -40,7 +41,6 @@ use driftless_world::files::pfnet::{HouseMaps, METRES_PER_PIXEL};
 use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
 use network::Network;
-use rayon::prelude::*;
 use std::sync::Arc;
 use updates::Workspaces;
 use walks::Walk;
@@ -86,6 +86,7 @@ pub struct RangeScan {
     bridges: Option<Vec<Option<Bridge>>>,
     walks: Option<Vec<Walk>>,
     workspaces: Workspaces,
+    ranks: AllRanks,
 }
 
 /// The first epochs learn from labels alone: a network that knows nothing could not say where paths are.
@@ -136,6 +137,7 @@ impl RangeScan {
             bridges: None,
             walks: None,
             workspaces: Workspaces::default(),
+            ranks: alone(),
         })
     }
 }
@@ -160,11 +162,12 @@ impl Method for RangeScan {
     }
 
     fn track(&self, episodes: &[Trajectory], how: Tracking) -> Result<Vec<Track>> {
-        episodes
-            .par_iter()
-            .enumerate()
-            .map(|(number, episode)| self.track_one(number, episode, how))
-            .collect()
+        tracks(&*self.ranks, episodes, how, |number, episode| self.track_one(number, episode, how))
+    }
+
+    fn share_with(&mut self, ranks: &AllRanks) -> bool {
+        self.ranks = Arc::clone(ranks);
+        true
     }
 
     fn online_filter_in(

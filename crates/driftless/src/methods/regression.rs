@@ -9,9 +9,10 @@ mod follow;
 use super::anchored::training::load;
 use super::anchored::{LEAST_RATE, RATE, sensor};
 use super::learner::Learner;
+use super::shared_tracks::tracks;
 use super::updates::{Figures, Tally};
 use crate::error::{Error, Result};
-use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use crate::learn::{AllRanks, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet, alone};
 use crate::nets::{Activation, ConvPlan, ImageEncoder, Mlp};
 use crate::online::{OnlineFilter, Start};
 use crate::ops::{chain, chain_gradient, image_gradients, image_net, load_chain, load_images};
@@ -26,6 +27,7 @@ use driftless_world::labels::Lesson;
 use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Units of the layer between features and what is said.
 const HIDDEN: usize = 128;
@@ -59,6 +61,7 @@ pub(super) struct Regression {
     learner: Learner<Estimator>,
     /// Of the rate, over epochs: how many updates one has depends on the labels.
     schedule: Schedule,
+    ranks: AllRanks,
 }
 
 /// Images whose pose is known.
@@ -81,6 +84,7 @@ impl Regression {
             seed: experiment.seed,
             learner: Learner::new(net, parameters::values(&network), optimiser),
             schedule: Schedule::Cosine { updates: experiment.epochs, least: LEAST_RATE },
+            ranks: alone(),
         }
     }
 
@@ -198,8 +202,13 @@ impl Method for Regression {
         Ok(tally.report())
     }
 
-    fn track(&self, episodes: &[Trajectory], _: Tracking) -> Result<Vec<Track>> {
-        episodes.par_iter().enumerate().map(|(number, episode)| self.follow(number, episode)).collect()
+    fn track(&self, episodes: &[Trajectory], how: Tracking) -> Result<Vec<Track>> {
+        tracks(&*self.ranks, episodes, how, |number, episode| self.follow(number, episode))
+    }
+
+    fn share_with(&mut self, ranks: &AllRanks) -> bool {
+        self.ranks = Arc::clone(ranks);
+        false
     }
 
     fn online_filter(&self, _: usize, _: &Start) -> Result<Option<Box<dyn OnlineFilter>>> {

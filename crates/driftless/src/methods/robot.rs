@@ -31,9 +31,11 @@ use super::anchored::Supervision;
 use super::anchored::noise::{self, Known, Noise};
 use super::anchored::paths::{Drawn, Evidence, Sizes, draw_paths};
 use super::anchored::store::{find, learned_of, named, paths_of, stored_learned, stored_paths};
+use super::shared_tracks::tracks;
 use crate::error::{Error, Result};
 use crate::learn::{
-    EpochReport, Experiment, Method, MotionKind, Normalisation, RobotSettings, Tracking, TrainingSet,
+    AllRanks, EpochReport, Experiment, Method, MotionKind, Normalisation, RobotSettings, Tracking,
+    TrainingSet, alone,
 };
 use crate::online::{OnlineFilter, Start as OnlineStart};
 use crate::parameters::Named;
@@ -106,6 +108,7 @@ pub struct RobotEm {
     shared: OnceLock<Shared>,
     /// Where a robot may be, made when one may be anywhere.
     anywhere: OnceLock<Arc<Anywhere>>,
+    ranks: AllRanks,
 }
 
 impl RobotEm {
@@ -148,6 +151,7 @@ impl RobotEm {
             width: experiment.sensor.iter().map(|sensor| sensor.columns[1]).max().unwrap_or(0),
             shared: OnceLock::new(),
             anywhere: OnceLock::new(),
+            ranks: alone(),
         })
     }
 
@@ -250,8 +254,13 @@ impl Method for RobotEm {
         let is_told = |episode: &Trajectory| matches!(episode.start, Some(Start::About { .. }));
         let nowhere = Anywhere::new(&[], &self.normalisation, 1, self.seed);
         let anywhere = if episodes.iter().all(is_told) { &nowhere } else { &**self.anywhere() };
-        let one = |(number, episode)| self.track_one(anywhere, number, episode, how);
-        episodes.par_iter().enumerate().map(one).collect()
+        let one = |number, episode: &Trajectory| self.track_one(anywhere, number, episode, how);
+        tracks(&*self.ranks, episodes, how, one)
+    }
+
+    fn share_with(&mut self, ranks: &AllRanks) -> bool {
+        self.ranks = Arc::clone(ranks);
+        false
     }
 
     fn online_filter(&self, particles: usize, start: &OnlineStart) -> Result<Option<Box<dyn OnlineFilter>>> {

@@ -1,6 +1,8 @@
 //! Whole episodes in batches, without their poses, and the truth beside them.
 
+use super::shared_tracks::tracks_of_batches;
 use crate::error::{Error, Result};
+use driftless_kernels::ranks::Ranks;
 use driftless_world::evaluation::Track;
 use driftless_world::labels::{LabelBudget, Lesson};
 use driftless_world::pose::Pose;
@@ -22,26 +24,27 @@ pub(super) fn is_told(start: Option<Start>) -> bool {
 }
 
 /// Tracks episodes in batches of at most `most` neighbours of equal length that are all told where they start, or none.
-/// `track` is given the number of the first, the lessons without any pose, and the truths.
+/// `track` is given the number of the first, the lessons without any pose, and the truths. Ranks share the batches.
 pub(super) fn in_batches(
+    ranks: &dyn Ranks,
     episodes: &[Trajectory],
     most: usize,
     mut track: impl FnMut(u64, &[Lesson], Vec<Vec<Pose>>) -> Result<Vec<Track>>,
 ) -> Result<Vec<Track>> {
-    let mut tracks = Vec::with_capacity(episodes.len());
-    let mut first = 0;
+    let (mut batches, mut first) = (Vec::new(), 0);
     while first < episodes.len() {
         let kind = |episode: &Trajectory| (episode.len(), is_told(episode.start));
         let rest = episodes[first..].iter().take(most);
         let alike = rest.take_while(|episode| kind(episode) == kind(&episodes[first])).count();
-        let batch = &episodes[first..first + alike];
-        let both = batch.iter().enumerate().map(|(k, episode)| told(first + k, episode));
+        batches.push(first..first + alike);
+        first += alike;
+    }
+    tracks_of_batches(ranks, &batches, |batch| {
+        let both = batch.clone().map(|number| told(number, &episodes[number]));
         let (lessons, truths): (Vec<Lesson>, Vec<Vec<Pose>>) =
             both.collect::<Result<Vec<_>>>()?.into_iter().unzip();
-        tracks.extend(track(first as u64, &lessons, truths)?);
-        first += batch.len();
-    }
-    Ok(tracks)
+        track(batch.start as u64, &lessons, truths)
+    })
 }
 
 /// An episode without its poses, but with what the robot is told of the first; and the poses, [`Track::UNKNOWN`] where

@@ -7,6 +7,7 @@ use crate::nets::PoseEncoder;
 use crate::parameters::Named;
 use driftless_kernels::mlp::MlpGradient;
 use driftless_kernels::motion::MotionNet;
+use driftless_kernels::ranks::{Message, Wire};
 use driftless_kernels::scan::PoseNet;
 
 /// The networks that see particles, and what they are called among a model's parameters.
@@ -72,5 +73,12 @@ impl MovedGradient {
     pub(crate) fn add(&mut self, other: &Self) {
         let both = self.motion.iter_mut().chain(&mut self.poses);
         both.zip(other.motion.iter().chain(&other.poses)).for_each(|(sum, part)| sum.add(part));
+    }
+}
+
+impl Message for MovedGradient {
+    fn pass(&mut self, wire: &mut Wire) {
+        self.motion.pass(wire);
+        self.poses.pass(wire);
     }
 }

@@ -4,12 +4,14 @@ use super::by_name;
 use super::dense::{chain, chain_gradient, layer, layer_gradient, load_chain, load_layer};
 use super::images::{image_gradients, image_net, load_images};
 use crate::dropout::Phase;
+use crate::error::Result;
 use crate::model::{MOST_LOG_SHARPNESS, SharpMatch};
 use crate::nets::{Activation, ImageEncoder, PlaceEncoder, Projected, Waves};
 use crate::parameters::{self, Named, Net};
 use driftless_core::{Particles, Space};
 use driftless_kernels::Cpu;
 use driftless_kernels::contrast::{Atlas, Examples, Pair, PairGradient, PairMemory, Workspace};
+use driftless_kernels::ranks::Ranks;
 
 type Matcher = SharpMatch<Projected<ImageEncoder>, PlaceEncoder>;
 
@@ -60,14 +62,14 @@ impl FrameEncoder {
         images: &[f32],
         poses: &Particles,
         phase: Phase,
-        workspace: &mut Workspace,
-    ) -> (f64, Vec<Named>) {
+        (ranks, workspace): (&dyn Ranks, &mut Workspace),
+    ) -> Result<(f64, Vec<Named>)> {
         let count = images.len() / self.pair.frame_encoder.pixels();
         let masks = phase.masks(count, self.pair.frame_encoder.mask(), self.keep);
         let places = self.rows(poses);
         let examples = Examples { images, masks: masks.as_deref(), places: &places };
-        let (loss, gradient) = self.pair.contrast(self.cpu, &examples, workspace);
-        (loss, self.named(&gradient))
+        let (loss, gradient) = self.pair.contrast(self.cpu, &examples, ranks, workspace)?;
+        Ok((loss, self.named(&gradient)))
     }
 
     fn rows(&self, poses: &Particles) -> Vec<f32> {

@@ -14,5 +14,6 @@ mod published;
 mod published_methods;
 mod published_on_logs;
 mod range_scan;
+mod ranks;
 mod released_code;
 mod robot;

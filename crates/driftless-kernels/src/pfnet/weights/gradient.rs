@@ -10,6 +10,7 @@ use crate::pfnet::norm::Norm;
 use crate::pfnet::observation::backward::ObservationGradient;
 use crate::pfnet::observation::{FEATURES, LINE, WIDE};
 use crate::pfnet::second::{EACH, MAP_FEATURES, SIDES, VIEWS, rows_back};
+use crate::ranks::{Message, Wire};
 
 /// The derivatives of a loss by all weights.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -70,6 +71,13 @@ impl PfnetGradient {
         all.extend([&observation.second_bias, &norm.gamma, &norm.beta]);
         all.extend([&joint.of_map, &joint.of_image, &joint.bias, &joint.last]);
         all
+    }
+}
+
+impl Message for PfnetGradient {
+    fn pass(&mut self, wire: &mut Wire) {
+        self.parts_mut().into_iter().for_each(|part| part.pass(wire));
+        self.joint.last_bias.pass(wire);
     }
 }
 

@@ -5,6 +5,7 @@ use crate::learn::Method;
 use crate::parameters::Named;
 use crate::weights;
 use burn::tensor::DType;
+use driftless_kernels::ranks::{Message, Wire};
 use std::path::Path;
 
 /// What such files call themselves.
@@ -15,7 +16,7 @@ const PARAMETERS: &str = "parameters/";
 const MEMORY: &str = "memory/";
 
 /// The state of training after an epoch.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checkpoint {
     /// Epochs done.
     pub epoch: u64,
@@ -82,4 +83,27 @@ impl Checkpoint {
         }
         Ok(())
     }
+}
+
+impl Message for Checkpoint {
+    fn pass(&mut self, wire: &mut Wire) {
+        self.epoch.pass(wire);
+        self.settings.pass(wire);
+        for tensors in [&mut self.parameters, &mut self.memory] {
+            let mut plain: Vec<Plain> = tensors.drain(..).map(plain).collect();
+            plain.pass(wire);
+            *tensors = plain.into_iter().map(named).collect();
+        }
+    }
+}
+
+/// A tensor's name and shape, whether it has 64 bits, and its values.
+type Plain = ((String, Vec<usize>), (bool, Vec<f64>));
+
+fn plain(tensor: Named) -> Plain {
+    ((tensor.name, tensor.shape), (tensor.precision == DType::F64, tensor.values))
+}
+
+fn named(((name, shape), (double, values)): Plain) -> Named {
+    Named { name, shape, precision: if double { DType::F64 } else { DType::F32 }, values }
 }

@@ -84,6 +84,11 @@ impl RunConfig {
     }
 }
 
+/// Settings that two runs do not have in common: keys, what the first has, what the second has.
+pub fn changes_of(first: &RunConfig, second: &RunConfig) -> Result<Vec<(String, String, String)>> {
+    Ok(changes(&table(first)?, &table(second)?, ""))
+}
+
 fn table(config: &RunConfig) -> Result<toml::Table> {
     toml::Table::try_from(config)
         .map_err(|error| Error::setting("", format!("cannot be written as TOML: {error}")))

@@ -5,14 +5,17 @@ use super::lock::{LOCK, Lock};
 use super::record::{self, EpochRecord};
 use super::{RunConfig, problem};
 use crate::error::{Error, Result};
-use crate::learn::{Experiment, Method, Normalisation};
+use crate::learn::ranks::of_first;
+use crate::learn::{AllRanks, Experiment, Method, Normalisation, alone};
 use crate::parameters::Named;
 use crate::weights;
+use driftless_kernels::ranks::Message;
 use driftless_world::files::{NewFile, Overwrite, Source};
 use serde::Serialize;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const CONFIG: &str = "config.toml";
 const NORMALISATION: &str = "normalisation.json";
@@ -23,21 +26,26 @@ const BEST: &str = "best.safetensors";
 /// Far more than the log of a million epochs.
 const MOST_TEXT_BYTES: u64 = 1 << 30;
 
-/// The folder of a run that this process, and no other, works on.
+/// The folder of a run that this process, and no other, works on; of several ranks the first alone does, and need
+/// be the only one that sees it: others hear from it what is read.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    _lock: Lock,
+    ranks: AllRanks,
+    _lock: Option<Lock>,
 }
 
 impl RunFolder {
-    /// Makes a folder, or takes an empty one, for a new run.
-    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+    /// Makes a folder, or takes an empty one, for a new run of some ranks.
+    pub fn create(path: impl AsRef<Path>, ranks: &AllRanks) -> Result<Self> {
         let path = path.as_ref();
+        if ranks.rank() > 0 {
+            return Ok(Self::unseen(path, ranks));
+        }
         let failed = |source| driftless_world::Error::io("cannot create the run", source).in_file(path);
         fs::create_dir_all(path).map_err(failed)?;
         Self::check_free(path)?;
-        Self::locked(path)
+        Self::locked(path, ranks)
     }
 
     /// Fails if there is a folder that holds something already. Makes none.
@@ -53,15 +61,28 @@ impl RunFolder {
 
     /// The folder of a run that has begun. What a killed process left half-written is removed.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_among(path, &alone())
+    }
+
+    /// The same for some ranks.
+    pub fn open_among(path: impl AsRef<Path>, ranks: &AllRanks) -> Result<Self> {
         let path = path.as_ref();
+        if ranks.rank() > 0 {
+            return Ok(Self::unseen(path, ranks));
+        }
         if !path.join(CONFIG).is_file() {
             return Err(problem(format!("{}: holds no run: there is no {CONFIG}", path.display())));
         }
-        Self::locked(path)
+        Self::locked(path, ranks)
     }
 
-    fn locked(path: &Path) -> Result<Self> {
-        let folder = Self { _lock: Lock::take(path)?, path: path.to_path_buf() };
+    /// For a rank that reads and writes nothing.
+    fn unseen(path: &Path, ranks: &AllRanks) -> Self {
+        Self { path: path.to_path_buf(), ranks: Arc::clone(ranks), _lock: None }
+    }
+
+    fn locked(path: &Path, ranks: &AllRanks) -> Result<Self> {
+        let folder = Self { _lock: Some(Lock::take(path)?), ..Self::unseen(path, ranks) };
         for name in names(path)?.iter().filter(|name| is_partial(name)) {
             // Nobody misses what cannot be removed.
             let _ = fs::remove_file(path.join(name));
@@ -74,9 +95,23 @@ impl RunFolder {
         &self.path
     }
 
+    /// Who works on the run.
+    pub fn ranks(&self) -> &AllRanks {
+        &self.ranks
+    }
+
+    /// What rank 0 reads, at all ranks.
+    fn at_first<T: Message + Default>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {
+        of_first(&*self.ranks, if self.is_first() { read()? } else { T::default() })
+    }
+
+    fn is_first(&self) -> bool {
+        self.ranks.rank() == 0
+    }
+
     /// The run's settings.
     pub fn config(&self) -> Result<RunConfig> {
-        config_of(&self.path)
+        config_in(&self.path, self.at_first(|| read(&self.path, CONFIG))?)
     }
 
     /// The settings of the run in a folder that another process may be working on.
@@ -103,7 +138,7 @@ impl RunFolder {
 
     /// Fails if the best weights, of this epoch, are not there or damaged.
     pub(super) fn check_best(&self, epoch: u64) -> Result<()> {
-        if best_of(&self.path)?.is_some() {
+        if !self.is_first() || best_of(&self.path)?.is_some() {
             return Ok(());
         }
         let what = format!(
@@ -113,7 +148,7 @@ impl RunFolder {
     }
 
     pub(super) fn normalisation(&self) -> Result<Option<Normalisation>> {
-        normalisation_of(&self.path)
+        normalisation_in(&self.path, self.at_first(|| read(&self.path, NORMALISATION))?)
     }
 
     pub(super) fn write_normalisation(&self, normalisation: &Normalisation) -> Result<()> {
@@ -124,7 +159,7 @@ impl RunFolder {
 
     /// The records of epochs 1 to `last`; later ones were not completed.
     pub(super) fn records(&self, last: u64) -> Result<Vec<EpochRecord>> {
-        let text = read(&self.path, LOG)?.unwrap_or_default();
+        let text = self.at_first(|| read(&self.path, LOG))?.unwrap_or_default();
         let line = |(number, line): (usize, &str)| {
             let damaged = |error| self.wrong(LOG, &format!("line {}: {error}", number + 1));
             serde_json::from_str::<EpochRecord>(line).map_err(damaged)
@@ -144,7 +179,7 @@ impl RunFolder {
 
     pub(super) fn checkpoint(&self) -> Result<Option<Checkpoint>> {
         let path = self.path.join(CHECKPOINT);
-        if path.exists() { Checkpoint::read(&path).map(Some) } else { Ok(None) }
+        self.at_first(|| if path.exists() { Checkpoint::read(&path).map(Some) } else { Ok(None) })
     }
 
     pub(super) fn restore(&self, checkpoint: &Checkpoint, method: &mut dyn Method) -> Result<()> {
@@ -155,11 +190,14 @@ impl RunFolder {
     }
 
     pub(super) fn write_checkpoint(&self, checkpoint: &Checkpoint) -> Result<()> {
-        checkpoint.write(&self.path.join(CHECKPOINT))
+        if self.is_first() { checkpoint.write(&self.path.join(CHECKPOINT)) } else { Ok(()) }
     }
 
     /// Weights, after the settings that made them: where weights are, settings are too.
     pub(super) fn write_best(&self, parameters: &[Named], experiment: &Experiment) -> Result<()> {
+        if !self.is_first() {
+            return Ok(());
+        }
         self.write("best.toml", toml_text(experiment)?.as_bytes())?;
         weights::write(self.path.join(BEST), weights::WEIGHTS, parameters)
     }
@@ -169,6 +207,9 @@ impl RunFolder {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        if !self.is_first() {
+            return Ok(());
+        }
         let path = self.path.join(name);
         let mut file = NewFile::create(&path, Overwrite::Replace)?;
         let written = file.write_all(bytes);
@@ -179,13 +220,21 @@ impl RunFolder {
 
 /// The settings of the run in a folder.
 pub fn config_of(folder: &Path) -> Result<RunConfig> {
+    config_in(folder, read(folder, CONFIG)?)
+}
+
+fn config_in(folder: &Path, text: Option<String>) -> Result<RunConfig> {
     let missing = || problem(format!("{}: holds no run: there is no {CONFIG}", folder.display()));
-    let text = read(folder, CONFIG)?.ok_or_else(missing)?;
+    let text = text.ok_or_else(missing)?;
     RunConfig::parse(&text).map_err(|error| error.in_file(folder.join(CONFIG)))
 }
 
 /// The normalisation of the run in a folder, once they are measured.
 pub fn normalisation_of(folder: &Path) -> Result<Option<Normalisation>> {
+    normalisation_in(folder, read(folder, NORMALISATION)?)
+}
+
+fn normalisation_in(folder: &Path, text: Option<String>) -> Result<Option<Normalisation>> {
     let wrong =
         |error: serde_json::Error| driftless_world::Error::new(format!("holds no normalisation: {error}"));
     let understood = |text: String| {
@@ -193,8 +242,9 @@ pub fn normalisation_of(folder: &Path) -> Result<Option<Normalisation>> {
         normalisation.check()?;
         Ok(normalisation)
     };
-    let read = read(folder, NORMALISATION)?.map(understood).transpose();
-    read.map_err(|error: driftless_world::Error| error.in_file(folder.join(NORMALISATION)).into())
+    text.map(understood)
+        .transpose()
+        .map_err(|error: driftless_world::Error| error.in_file(folder.join(NORMALISATION)).into())
 }
 
 /// The best weights of the run in a folder, if an epoch is done.

@@ -290,7 +290,7 @@ fn folders_are_guarded() {
     assert!(busy.contains("in use") && busy.contains(&std::process::id().to_string()), "{busy}");
     assert!(Trained::open(&folder.0, &toy).is_err_and(|error| error.to_string().contains("no weights yet")));
     drop(session);
-    let there = RunFolder::create(&folder.0).unwrap_err().to_string();
+    let there = RunFolder::create(&folder.0, &alone()).unwrap_err().to_string();
     assert!(there.contains("not empty") && there.contains("--resume"), "{there}");
     folder.resume().unwrap().run(&mut watcher(1)).unwrap();
     // Other data: one pixel differs.

@@ -5,8 +5,8 @@ use super::{AnchoredEm, action, pose, sensor};
 use crate::error::Result;
 use driftless_core::Stream;
 use driftless_core::density::Mixture;
+use driftless_kernels::ranks::map;
 use driftless_world::labels::Lesson;
-use rayon::prelude::*;
 
 /// Tempers to choose from. A few trajectories cannot tell how often a sharper filter gets lost for good: in
 /// validation data of two mazes 0.7 loses about 1 % of the robots at any moment, 1.0 about 4 %.
@@ -28,7 +28,8 @@ impl AnchoredEm {
         let space = (high[0] - low[0]) * (high[1] - low[1]) * 2.0 * std::f64::consts::PI;
         let lost = ANYWHERE.ln() - space.ln();
         // All tempers at once: images are encoded and compared with the map for all of them.
-        let one = |(number, lesson): (usize, &Lesson)| {
+        let one = |number: usize| -> Result<[f64; TEMPERS.len()]> {
+            let lesson = &evaluated[number];
             let tracker = |tempering: f64| {
                 let draws = Stream::new(self.seed.rotate_left(16) ^ epoch, number as u64);
                 self.tracker(&sensor, self.particles, tempering, draws)
@@ -46,7 +47,7 @@ impl AnchoredEm {
             }
             Ok(sums)
         };
-        let sums = evaluated.par_iter().enumerate().map(one).collect::<Result<Vec<_>>>()?;
+        let sums = map(&*self.ranks, evaluated.len(), one)?;
         let tried = TEMPERS.iter().enumerate().map(|(k, &tempering)| {
             let densities = sums.iter().map(|sums| sums[k]);
             (tempering, densities.sum::<f64>())

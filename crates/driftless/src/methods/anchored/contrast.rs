@@ -1,10 +1,12 @@
 //! One update: which images belong to which poses.
 
 use crate::dropout::Phase;
+use crate::error::Result;
 use crate::ops::FrameEncoder;
 use crate::parameters::Named;
 use driftless_core::{Particles, Space};
 use driftless_kernels::contrast::Workspace;
+use driftless_kernels::ranks::Ranks;
 use driftless_world::random::Random;
 
 /// Images of an update, and poses of each.
@@ -21,9 +23,9 @@ pub struct Example<'a> {
 pub fn loss(
     encoder: &FrameEncoder,
     examples: &[Example<'_>],
-    workspace: &mut Workspace,
+    shared: (&dyn Ranks, &mut Workspace),
     random: &mut Random,
-) -> (f64, Vec<Named>) {
+) -> Result<(f64, Vec<Named>)> {
     let count = IMAGES.min(examples.len());
     let (mut pixels, mut poses) = (Vec::new(), Particles::new(Space::SE2));
     poses.reserve(count * POSES);
@@ -33,5 +35,5 @@ pub fn loss(
         (0..POSES).for_each(|_| poses.push(&example.poses[random.below(example.poses.len())]));
     }
     let phase = Phase::Training { seed: random.bits() };
-    encoder.contrast(&pixels, &poses, phase, workspace)
+    encoder.contrast(&pixels, &poses, phase, shared)
 }

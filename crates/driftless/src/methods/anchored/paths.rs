@@ -10,17 +10,25 @@ use driftless_core::smooth::{Transition, backward_simulation};
 use driftless_core::{
     Belief, Draws, Filter, FilterState, Particles, Reading, Sensor, Space, Stream, Workspace,
 };
+use driftless_kernels::ranks::{Message, Wire};
 use driftless_world::pose::wrap;
 
 type Square = [[f32; 3]; 3];
 
 /// Paths of one trajectory.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawn {
     /// M poses at each of T steps; the m-th of all steps are one path.
     pub poses: Vec<Vec<[f32; 3]>>,
     /// Mean over the steps of 1 / Σ w².
     pub effective_sample_size: f64,
+}
+
+impl Message for Drawn {
+    fn pass(&mut self, wire: &mut Wire) {
+        self.poses.pass(wire);
+        self.effective_sample_size.pass(wire);
+    }
 }
 
 /// How many particles move, and how many paths are drawn of them.

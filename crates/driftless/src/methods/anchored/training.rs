@@ -10,6 +10,7 @@ use crate::methods::updates::{Figures, Tally};
 use crate::smooth::chain::Bridge;
 use driftless_core::Stream;
 use driftless_kernels::contrast::Workspace;
+use driftless_kernels::ranks::map;
 use driftless_world::labels::Lesson;
 use driftless_world::pose::Frame;
 use driftless_world::random::Random;
@@ -81,8 +82,10 @@ impl AnchoredEm {
         let looks = epoch > 1 && self.has(Ablation::ImagesInPaths);
         let sensor = looks.then(|| self.sensor());
         let bridges = self.bridges.as_ref().expect("they were made before");
-        let draw = |(number, (lesson, bridge)): (usize, (&Lesson, &Option<Bridge>))| {
-            let Some(bridge) = bridge else { return Ok((Vec::new(), 0.0)) };
+        let draw = |number: usize| -> Result<(Vec<Vec<[f32; 3]>>, f64)> {
+            let (lesson, Some(bridge)) = (&lessons[number], &bridges[number]) else {
+                return Ok((Vec::new(), 0.0));
+            };
             let mut draws = Stream::new(self.seed ^ epoch.rotate_left(32), number as u64);
             let mut frames = match &sensor {
                 Some(sensor) => {
@@ -95,7 +98,7 @@ impl AnchoredEm {
             let drawn = draw_paths(bridge, evidence, PATHS, &mut draws);
             Ok((drawn.poses, drawn.effective_sample_size))
         };
-        let all = lessons.par_iter().zip(bridges).enumerate().map(draw).collect::<Result<Vec<_>>>()?;
+        let all = map(&*self.ranks, lessons.len(), draw)?;
         let learned = all.iter().filter(|(poses, _)| !poses.is_empty()).count();
         self.effective_sample_size = all.iter().map(|(_, size)| size).sum::<f64>() / learned.max(1) as f64;
         self.drawn = all.into_iter().map(|(poses, _)| poses).collect();
@@ -122,8 +125,8 @@ impl AnchoredEm {
         let mut random = Random::stream(self.seed, epoch);
         let (mut tally, mut workspace) = (Tally::default(), Workspace::default());
         for _ in 0..UPDATES {
-            let encoder = self.learner.net();
-            let (value, gradients) = contrast::loss(encoder, &examples, &mut workspace, &mut random);
+            let shared = (&*self.ranks, &mut workspace);
+            let (value, gradients) = contrast::loss(self.learner.net(), &examples, shared, &mut random)?;
             let step = self.learner.step_by(value, &gradients);
             tally.add(&Figures { losses: vec![("contrast", value)], effective_sample_size: None }, &step);
         }

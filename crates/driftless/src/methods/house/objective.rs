@@ -10,6 +10,7 @@ use crate::learn::HousePseudoLikelihood;
 use crate::methods::trace_loss::{Paths, TraceLoss};
 use driftless_core::resample::{Scheme, Soft};
 use driftless_core::{Filter, effective_sample_size};
+use driftless_kernels::ranks::{Message, Wire};
 use driftless_kernels::scan::Trace;
 use driftless_world::files::pfnet::METRES_PER_PIXEL;
 use driftless_world::pose::wrap;
@@ -62,6 +63,15 @@ impl Sums {
         self.known += other.known;
         self.pseudo += other.pseudo;
         self.effective += other.effective;
+    }
+}
+
+impl Message for Sums {
+    fn pass(&mut self, wire: &mut Wire) {
+        let Self { error, known, pseudo, effective } = self;
+        for sum in [error, known, pseudo, effective] {
+            sum.pass(wire);
+        }
     }
 }
 

@@ -8,11 +8,12 @@
 mod head;
 mod rollout;
 
+use super::super::shared_tracks::tracks;
 use super::super::updates::{Figures, Tally, epoch_seed};
 use super::network::{first_branches, gradients, half_square};
 use super::told;
 use crate::error::Result;
-use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use crate::learn::{AllRanks, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet, alone};
 use crate::methods::learner::Learner;
 use crate::optimise::Report;
 use crate::parameters::{self, Init, Named, Net};
@@ -25,6 +26,7 @@ use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
 use head::Head;
 use rollout::{Carried, Rollout, estimates};
+use std::sync::Arc;
 
 use super::walk::{PIXELS_PER_UNIT, Walk};
 
@@ -35,6 +37,7 @@ const HEAD: &str = "recurrent.";
 pub struct HouseLstm {
     experiment: Experiment,
     learner: Learner<Networks>,
+    ranks: AllRanks,
 }
 
 /// PF-net's branches on the kernels, and what follows them on tensors.
@@ -63,7 +66,7 @@ impl HouseLstm {
         values.extend(parameters::values(&head).into_iter().map(with_prefix));
         let networks = Networks { branches: PfnetNet::new(plan), head };
         let learner = Learner::new(networks, values, super::optimiser(&experiment.house));
-        Self { experiment: experiment.clone(), learner }
+        Self { experiment: experiment.clone(), learner, ranks: alone() }
     }
 
     /// All blocks of a batch, an update each.
@@ -114,8 +117,8 @@ impl Method for HouseLstm {
         Ok(tally.report())
     }
 
-    fn track(&self, episodes: &[Trajectory], _: Tracking) -> Result<Vec<Track>> {
-        let one = |(number, episode): (usize, &Trajectory)| {
+    fn track(&self, episodes: &[Trajectory], how: Tracking) -> Result<Vec<Track>> {
+        let one = |number: usize, episode: &Trajectory| {
             let (lesson, truth) = told(number, episode)?;
             let walk = Walk::new(&lesson, &self.experiment.house)?;
             let Networks { branches, head } = self.learner.net();
@@ -124,7 +127,12 @@ impl Method for HouseLstm {
                 |[x, y, heading]: [f64; 3]| Pose::new(x / PIXELS_PER_UNIT, y / PIXELS_PER_UNIT, heading);
             Ok(Track::new(truth, poses.into_iter().map(pose).collect()))
         };
-        episodes.iter().enumerate().map(one).collect()
+        tracks(&*self.ranks, episodes, how, one)
+    }
+
+    fn share_with(&mut self, ranks: &AllRanks) -> bool {
+        self.ranks = Arc::clone(ranks);
+        false
     }
 
     fn parameters(&self) -> Vec<Named> {

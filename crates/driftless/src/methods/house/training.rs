@@ -10,6 +10,7 @@ use crate::methods::trace_loss;
 use driftless_core::{Filter, FilterState, Particles, Space, Stream, Workspace};
 use driftless_kernels::Cpu;
 use driftless_kernels::pfnet::{PfnetGradient, PfnetMemory, PfnetNet};
+use driftless_kernels::ranks::{Ranks, is_own, share};
 use driftless_world::random::Random;
 use rayon::prelude::*;
 use std::sync::Mutex;
@@ -84,18 +85,21 @@ impl Pool {
     }
 }
 
-/// One block of all excerpts; beliefs move on.
+/// One block of all excerpts; beliefs of parts that are this rank's move on.
 pub(super) fn block(
     net: &PfnetNet,
     settings: &HouseSettings,
     terms: Terms,
     (excerpts, carried): (&[Excerpt], &mut [Carried]),
-    pool: &Pool,
-) -> (Sums, PfnetGradient) {
-    let size = excerpts.len().div_ceil(PARTS).max(1);
-    let part = |(excerpts, carried): (&[Excerpt], &mut [Carried])| {
+    (pool, ranks): (&Pool, &dyn Ranks),
+) -> Result<(Sums, PfnetGradient)> {
+    let size = size_of_part(excerpts.len());
+    let part = |(number, (excerpts, carried)): (usize, (&[Excerpt], &mut [Carried]))| {
         let mut gradient = pool.gradient(net);
         let mut sums = Sums::default();
+        if !is_own(ranks, number) {
+            return (sums, gradient);
+        }
         pool.with(|memory| {
             for (excerpt, carried) in excerpts.iter().zip(carried) {
                 sums.add(one(net, settings, terms, (excerpt, carried), memory, &mut gradient));
@@ -103,8 +107,9 @@ pub(super) fn block(
         });
         (sums, gradient)
     };
-    let parts: Vec<(Sums, PfnetGradient)> =
-        excerpts.par_chunks(size).zip(carried.par_chunks_mut(size)).map(part).collect();
+    let chunks = excerpts.par_chunks(size).zip(carried.par_chunks_mut(size));
+    let mut parts: Vec<(Sums, PfnetGradient)> = chunks.enumerate().map(part).collect();
+    share(ranks, &mut parts)?;
     let mut parts = parts.into_iter();
     let (mut sums, mut gradient) = parts.next().expect("a batch has walks");
     for (part, other) in parts {
@@ -112,7 +117,12 @@ pub(super) fn block(
         gradient.add(&other);
         pool.give_back(other);
     }
-    (sums, gradient)
+    Ok((sums, gradient))
+}
+
+/// How many of so many walks are one part.
+fn size_of_part(walks: usize) -> usize {
+    walks.div_ceil(PARTS).max(1)
 }
 
 /// One block of one excerpt.
@@ -178,15 +188,20 @@ fn law(
     }
 }
 
-/// How many particles at the end of the sequence descend from each one at the end of each block. Beliefs stay.
+/// How many particles at the end of the sequence descend from each one at the end of each block, in the walks of parts
+/// that are this rank's. Beliefs stay.
 pub(super) fn heirs(
     net: &PfnetNet,
     settings: &HouseSettings,
     blocks: &[(Vec<Excerpt>, Terms)],
     carried: &[Carried],
-    pool: &Pool,
+    (pool, ranks): (&Pool, &dyn Ranks),
 ) -> Vec<Vec<Vec<f64>>> {
+    let size = size_of_part(carried.len());
     let of_row = |(row, carried): (usize, &Carried)| {
+        if !is_own(ranks, row / size) {
+            return vec![Vec::new(); blocks.len()];
+        }
         let (mut carried, mut ancestors) = (carried.clone(), Vec::new());
         pool.with(|memory| {
             for (excerpts, terms) in blocks {

@@ -2,11 +2,11 @@
 
 use super::network::{gradients, half_square};
 use super::objective::{Sums, Terms};
-use super::training::{self, Carried, Excerpt};
+use super::training::{self, Carried, Excerpt, Pool};
 use super::walk::Walk;
 use super::{Figures, PfnetFilter, Tally, Training};
 use crate::error::Result;
-use crate::learn::HouseSettings;
+use crate::learn::{HouseSettings, Ranks};
 use crate::objective::Genealogy;
 use crate::optimise::Report;
 use driftless_kernels::pfnet::PfnetGradient;
@@ -35,11 +35,10 @@ impl PfnetFilter {
         let mut carried = walks.iter().enumerate().map(one).collect::<Result<Vec<_>>>()?;
         let blocks = self.blocks_along(walks);
         if self.settings().pseudo_likelihood.genealogy == Genealogy::Final {
-            self.update_once(blocks, &mut carried, tally);
-            return Ok(());
+            return self.update_once(blocks, &mut carried, tally);
         }
         for (excerpts, terms) in blocks {
-            let (sums, gradient) = self.block(&excerpts, &mut carried, terms);
+            let (sums, gradient) = self.block(&excerpts, &mut carried, terms)?;
             let (figures, report) = self.update(sums, gradient, terms, excerpts.len());
             tally.add(&figures, &report);
         }
@@ -64,9 +63,9 @@ impl PfnetFilter {
         mut blocks: Vec<(Vec<Excerpt>, Terms)>,
         carried: &mut [Carried],
         tally: &mut Tally,
-    ) {
+    ) -> Result<()> {
         let settings = &self.experiment.house;
-        let heirs = training::heirs(self.learner.net(), &self.in_training, &blocks, carried, &self.pool);
+        let heirs = training::heirs(self.learner.net(), &self.in_training, &blocks, carried, self.room());
         let known: f64 = blocks.iter().flat_map(|(excerpts, _)| excerpts).map(Excerpt::known).sum();
         let (count, number) = (carried.len(), blocks.len());
         let mut all: Option<(Sums, PfnetGradient, Terms)> = None;
@@ -81,8 +80,8 @@ impl PfnetFilter {
                 &self.in_training,
                 *terms,
                 (excerpts, carried),
-                &self.pool,
-            );
+                self.room(),
+            )?;
             match &mut all {
                 Some((total, whole, _)) => {
                     total.add(sums);
@@ -96,6 +95,7 @@ impl PfnetFilter {
             let (figures, report) = self.update(sums, gradient, terms, count * number);
             tally.add(&figures, &report);
         }
+        Ok(())
     }
 
     /// Steps to learn from, whole blocks of them.
@@ -104,8 +104,18 @@ impl PfnetFilter {
         walks.iter().map(Walk::len).min().unwrap_or(0).min(steps) / block * block
     }
 
-    fn block(&self, excerpts: &[Excerpt], carried: &mut [Carried], terms: Terms) -> (Sums, PfnetGradient) {
-        training::block(self.learner.net(), &self.in_training, terms, (excerpts, carried), &self.pool)
+    fn block(
+        &self,
+        excerpts: &[Excerpt],
+        carried: &mut [Carried],
+        terms: Terms,
+    ) -> Result<(Sums, PfnetGradient)> {
+        training::block(self.learner.net(), &self.in_training, terms, (excerpts, carried), self.room())
+    }
+
+    /// Where parts of a batch are worked on, and by whom.
+    fn room(&self) -> (&Pool, &dyn Ranks) {
+        (&self.pool, &*self.ranks)
     }
 
     /// One update by what `count` blocks came to.

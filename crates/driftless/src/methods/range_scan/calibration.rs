@@ -1,13 +1,12 @@
 //! How much a scan may say: evaluated on whole episodes that the network has not seen.
 
 use super::RangeScan;
-use super::sensor::Scans;
 use super::training::held_out;
 use super::walks::Walk;
 use crate::error::Result;
 use driftless_core::Stream;
 use driftless_core::density::Mixture;
-use rayon::prelude::*;
+use driftless_kernels::ranks::map;
 
 /// Factors of a column's log-likelihood to choose from: columns err together, and so do images that follow each other.
 const TEMPERS: [f64; 7] = [0.01, 0.015, 0.022, 0.033, 0.05, 0.075, 0.11];
@@ -23,31 +22,31 @@ impl RangeScan {
     pub(super) fn calibrate(&mut self, epoch: u64, walks: &[Walk]) -> Result<()> {
         let count = held_out(walks.len());
         let evaluated = &walks[if count > 0 { walks.len() - count } else { 0 }..];
-        let evaluated = evaluated.par_iter().filter(|walk| walk.has_label());
-        let seen = evaluated.map(|walk| Ok((walk, self.learner.net().scans(&walk.images)?)));
-        let evaluated = seen.collect::<Result<Vec<(&Walk, Scans)>>>()?;
-        let evaluate = |tempering: f64| -> Result<f64> {
-            let one = |(number, (walk, scans)): (usize, &(&Walk, Scans))| {
-                let (mut sum, draws) = (0.0, Stream::new(self.seed.rotate_left(16) ^ epoch, number as u64));
-                self.follow((walk, scans), tempering, PARTICLES, draws, |t, belief, _| {
-                    if let Some(label) = walk.labels[t] {
-                        let density =
-                            Mixture::new(belief, KERNEL.to_vec()).log_density(&label.map(f64::from));
-                        sum += density.max(LOST);
-                    }
-                })?;
-                Ok(sum)
-            };
-            let sums = evaluated.par_iter().enumerate().map(one).collect::<Result<Vec<f64>>>()?;
-            Ok(sums.iter().sum())
-        };
+        let evaluated: Vec<&Walk> = evaluated.iter().filter(|walk| walk.has_label()).collect();
         if evaluated.is_empty() {
             return Ok(());
         }
-        let tried = TEMPERS.iter().map(|&tempering| Ok((tempering, evaluate(tempering)?)));
-        let tried = tried.collect::<Result<Vec<_>>>()?;
-        self.tempering =
-            tried.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(self.tempering, |best| best.0);
+        let one = |number: usize| -> Result<[f64; TEMPERS.len()]> {
+            let (walk, mut sums) = (evaluated[number], [0.0; TEMPERS.len()]);
+            let scans = self.learner.net().scans(&walk.images)?;
+            for (sum, tempering) in sums.iter_mut().zip(TEMPERS) {
+                let draws = Stream::new(self.seed.rotate_left(16) ^ epoch, number as u64);
+                self.follow((walk, &scans), tempering, PARTICLES, draws, |t, belief, _| {
+                    if let Some(label) = walk.labels[t] {
+                        let density =
+                            Mixture::new(belief, KERNEL.to_vec()).log_density(&label.map(f64::from));
+                        *sum += density.max(LOST);
+                    }
+                })?;
+            }
+            Ok(sums)
+        };
+        let sums = map(&*self.ranks, evaluated.len(), one)?;
+        let tried = TEMPERS
+            .iter()
+            .enumerate()
+            .map(|(k, &tempering)| (tempering, sums.iter().map(|sums| sums[k]).sum::<f64>()));
+        self.tempering = tried.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(self.tempering, |best| best.0);
         Ok(())
     }
 }

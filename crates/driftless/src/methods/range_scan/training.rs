@@ -12,6 +12,7 @@ use crate::methods::anchored::paths::{Drawn, Evidence, Sizes, draw_paths};
 use crate::methods::updates::{Figures, Tally};
 use crate::smooth::chain::Bridge;
 use driftless_core::Stream;
+use driftless_kernels::ranks::map;
 use driftless_world::random::Random;
 use rayon::prelude::*;
 
@@ -64,7 +65,8 @@ impl RangeScan {
     /// The E-step: paths by labels, start, odometry and images.
     fn draw(&mut self, epoch: u64, walks: &[Walk]) -> Result<()> {
         let bridges = self.bridges.as_ref().expect("they were made before");
-        let draw = |(number, (walk, bridge)): (usize, (&Walk, &Option<Bridge>))| -> Result<Option<Drawn>> {
+        let draw = |number: usize| -> Result<Option<Drawn>> {
+            let (walk, bridge) = (&walks[number], &bridges[number]);
             let scans = self.learner.net().scans(&walk.images)?;
             let by_labels = bridge.as_ref().filter(|_| walk.has_label());
             let relinearised =
@@ -77,7 +79,7 @@ impl RangeScan {
             let evidence: Option<&mut dyn Evidence> = Some(&mut evidence);
             Ok(Some(draw_paths(bridge, evidence, PATHS, &mut draws)))
         };
-        let all = walks.par_iter().zip(bridges).enumerate().map(draw).collect::<Result<Vec<_>>>()?;
+        let all = map(&*self.ranks, walks.len(), draw)?;
         let sizes: Vec<f64> = all.iter().flatten().map(|drawn| drawn.effective_sample_size).collect();
         self.effective_sample_size = sizes.iter().sum::<f64>() / sizes.len().max(1) as f64;
         self.paths = all.into_iter().map(|drawn| drawn.map_or_else(Vec::new, |drawn| drawn.poses)).collect();
@@ -120,8 +122,9 @@ impl RangeScan {
                 camera: &self.camera,
                 lens: &lens,
                 workspaces: &self.workspaces,
+                ranks: &*self.ranks,
             };
-            let (loss, gradient) = trainer.loss(&chosen, seed);
+            let (loss, gradient) = trainer.loss(&chosen, seed)?;
             let step = self.learner.step_by(loss, &gradient);
             tally.add(&Figures { losses: vec![("cross-entropy", loss)], effective_sample_size: None }, &step);
         }

@@ -4,11 +4,13 @@ use super::bins::{BINS, add_target};
 use super::camera::Camera;
 use super::network::{Network, gradients};
 use super::views::{Lens, View};
+use crate::error::Result;
 use crate::parameters::Named;
 use driftless_core::exponential::log_sum_exp;
 use driftless_core::map::Walls;
 use driftless_kernels::Cpu;
 use driftless_kernels::range_scan::{ScanGradient, ScanMemory};
+use driftless_kernels::ranks::{Message, Ranks, Wire, is_own, share};
 use driftless_world::random::Random;
 use driftless_world::trajectory::Images;
 use rayon::prelude::*;
@@ -28,6 +30,12 @@ const LONGEST_GRADIENT: f32 = 5.0;
 pub(in crate::methods) struct Workspace {
     memory: ScanMemory,
     gradient: ScanGradient,
+}
+
+impl Message for Workspace {
+    fn pass(&mut self, wire: &mut Wire) {
+        self.gradient.pass(wire);
+    }
 }
 
 /// Workspaces that threads take and give back: fresh pages would cost a tenth of an update.
@@ -59,15 +67,20 @@ pub(in crate::methods) struct Trainer<'a> {
     pub(in crate::methods) camera: &'a Camera,
     pub(in crate::methods) lens: &'a Lens,
     pub(in crate::methods) workspaces: &'a Workspaces,
+    pub(in crate::methods) ranks: &'a dyn Ranks,
 }
 
 impl Trainer<'_> {
     /// The mean cross-entropy of some images' scans, and its gradient; the seed names views and dropout.
-    pub(in crate::methods) fn loss(&self, examples: &[Shown], seed: u64) -> (f64, Vec<Named>) {
+    pub(in crate::methods) fn loss(&self, examples: &[Shown], seed: u64) -> Result<(f64, Vec<Named>)> {
         let part = |(part, examples): (usize, &[Shown])| {
-            self.part(examples, &mut Random::stream(seed, part as u64 + 1))
+            if is_own(self.ranks, part) {
+                return self.part(examples, &mut Random::stream(seed, part as u64 + 1));
+            }
+            (0.0, self.workspaces.take())
         };
-        let parts: Vec<(f64, Workspace)> = examples.par_chunks(PART).enumerate().map(part).collect();
+        let mut parts: Vec<(f64, Workspace)> = examples.par_chunks(PART).enumerate().map(part).collect();
+        share(self.ranks, &mut parts)?;
         let mut parts = parts.into_iter();
         let (mut loss, mut sum) = parts.next().expect("an update has images");
         for (value, part) in parts {
@@ -83,7 +96,7 @@ impl Trainer<'_> {
         if length > LONGEST_GRADIENT {
             tensors.iter_mut().flatten().for_each(|x| *x *= LONGEST_GRADIENT / length);
         }
-        (loss * f64::from(scale), gradients(self.network.net().plan(), tensors))
+        Ok((loss * f64::from(scale), gradients(self.network.net().plan(), tensors)))
     }
 
     /// The same sums over some images, by one thread.

@@ -27,6 +27,7 @@ use crate::parameters::Named;
 use burn::tensor::Device;
 use driftless_core::{Particles, Reading, Space};
 use driftless_kernels::contrast::{Atlas, Workspace};
+use driftless_kernels::ranks::{Alone, Ranks};
 use driftless_world::random::Random;
 use driftless_world::trajectory::Rows;
 use input::Input;
@@ -98,7 +99,9 @@ impl<I: Input> Network<I> {
             (0..POSES).for_each(|_| poses.push(&example.poses[random.below(example.poses.len())]));
         }
         let phase = Phase::Training { seed: random.bits() };
-        let (loss, gradients) = self.learner.net().contrast(&numbers, &poses, phase, workspace);
+        let shared = (&Alone as &dyn Ranks, workspace);
+        let found = self.learner.net().contrast(&numbers, &poses, phase, shared);
+        let (loss, gradients) = found.expect("one process is never lost");
         let step = self.learner.step_by(loss, &gradients);
         tally.add(&Figures { losses: vec![("contrast", loss)], effective_sample_size: None }, &step);
     }

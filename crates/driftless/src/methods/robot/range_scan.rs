@@ -18,6 +18,7 @@ use crate::parameters::Named;
 use driftless_core::map::Walls;
 use driftless_core::{Particles, Reading};
 use driftless_kernels::range_scan::{ScanMemory, ScanPlan};
+use driftless_kernels::ranks::Alone;
 use driftless_world::evaluation::Surroundings;
 use driftless_world::occupancy::Cell;
 use driftless_world::random::Random;
@@ -153,9 +154,10 @@ impl Model for RangeScan {
                 camera: &ground.camera,
                 lens: &self.lens,
                 workspaces: &workspaces,
+                ranks: &Alone,
             };
-            let (loss, gradient) =
-                trainer.loss(&chosen, self.seed ^ ((epoch << 20) | update).rotate_left(20));
+            let found = trainer.loss(&chosen, self.seed ^ ((epoch << 20) | update).rotate_left(20));
+            let (loss, gradient) = found.expect("one process is never lost");
             let step = self.learner.step_by(loss, &gradient);
             tally.add(&Figures { losses: vec![("cross-entropy", loss)], effective_sample_size: None }, &step);
         }

@@ -6,7 +6,7 @@
 
 use super::{Choices, Given, PROCESS_NOISE};
 use crate::error::Result;
-use crate::learn::Experiment;
+use crate::learn::{Experiment, Ranks};
 use crate::methods::filtering::{Believed, Course, Fused, FusedLoss};
 use crate::methods::prior::around;
 use crate::methods::updates::Figures;
@@ -50,8 +50,8 @@ impl Material {
         nets: &Networks,
         choices: &Choices,
         weights: &Weights,
-        workspace: &mut Workspace,
-    ) -> FusedLoss {
+        (ranks, workspace): (&dyn Ranks, &mut Workspace),
+    ) -> Result<FusedLoss> {
         let [sequences, steps, _] = self.sizes;
         let lessons = self.lessons(nets);
         let second: Vec<Option<&[f32]>> =
@@ -64,7 +64,7 @@ impl Material {
         };
         let sequence_loss = Released { weights, material: self };
         let (said, squares, gradient) =
-            nets.learn_from(Cpu::best(), &PATH, (&lessons, decoded), &sequence_loss, workspace);
+            nets.learn_from(Cpu::best(), &PATH, (&lessons, decoded), &sequence_loss, ranks, workspace)?;
         let [density, q, effective] = said;
         let parts = [
             ("kernel density", choices.labels, density),
@@ -76,7 +76,7 @@ impl Material {
         losses.extend(parts.iter().filter(|part| part.1 > 0.0).map(|(name, _, part)| (*name, *part)));
         let effective_sample_size = Some(effective / (sequences * steps) as f64);
         let figures = Figures { losses, effective_sample_size };
-        FusedLoss { value, gradients: matched.named(nets, &gradient), figures }
+        Ok(FusedLoss { value, gradients: matched.named(nets, &gradient), figures })
     }
 
     /// What a filter believes at each step of each sequence.
@@ -123,6 +123,7 @@ where
         course: &Course<M>,
         lessons: &[Lesson],
         seed: u64,
+        ranks: &dyn Ranks,
     ) -> Result<Option<FusedLoss>> {
         let matched = (self.networks)(model);
         let nets = matched.networks();
@@ -132,7 +133,8 @@ where
             return Ok(None);
         }
         let weights = Weights::of(&self.choices, &self.experiment, &course.normalisation, material.sizes);
-        Ok(Some(material.learn(&matched, &nets, &self.choices, &weights, &mut self.workspace)))
+        let shared = (ranks, &mut self.workspace);
+        material.learn(&matched, &nets, &self.choices, &weights, shared).map(Some)
     }
 
     fn beliefs(

@@ -8,7 +8,7 @@
 use super::{Choices, Learned, short};
 use crate::batch::Batch;
 use crate::error::Result;
-use crate::learn::Experiment;
+use crate::learn::{Experiment, Lost, Ranks};
 use crate::methods::filtering::{Believed, Course, Fused, FusedLoss};
 use crate::methods::observed::Observed;
 use crate::methods::updates::Figures;
@@ -19,12 +19,12 @@ use crate::ops::{Moved, MovedGradient};
 use back::{Terms, way_back};
 use burn::tensor::{DType, Device, Tensor};
 use driftless_kernels::Cpu;
+use driftless_kernels::ranks::map;
 use driftless_kernels::rows::back_through_units;
 use driftless_world::labels::Lesson;
 use follow::{Memory, follow};
 use frames::{Frames, Seen};
 use material::Material;
-use rayon::prelude::*;
 use std::sync::Mutex;
 use steps::Nets;
 
@@ -36,6 +36,9 @@ mod steps;
 
 /// Groups of sequences, at most, whose gradients are added in order: results do not depend on the number of threads.
 const GROUPS: usize = 8;
+
+/// What the losses came to, and the derivatives by networks and by features.
+type Found = ([f64; 3], MovedGradient, Vec<f32>);
 
 /// What there is to know of a model of this kind.
 pub(super) struct Parts<'a> {
@@ -84,19 +87,20 @@ where
         }
     }
 
-    /// All sequences there and back: what the losses came to, and the derivatives by networks and by features.
+    /// All sequences there and back: what came of them.
     fn learn(
         &self,
         nets: &Nets,
         material: &Material,
         terms: &Terms,
-    ) -> Option<([f64; 3], MovedGradient, Vec<f32>)> {
-        let size = material.sizes[0].div_ceil(GROUPS).max(1);
-        let numbers: Vec<usize> = (0..material.sizes[0]).collect();
-        let group = |numbers: &[usize]| {
+        ranks: &dyn Ranks,
+    ) -> Result<Option<Found>> {
+        let sequences = material.sizes[0];
+        let size = sequences.div_ceil(GROUPS).max(1);
+        let group = |number: usize| {
             let mut memory = self.memories.lock().expect("no thread has panicked").pop().unwrap_or_default();
             let mut sums = ([0.0; 3], MovedGradient::zeros(&nets.networks), Vec::new());
-            let found = numbers.iter().try_for_each(|&k| {
+            let found = (number * size..sequences.min((number + 1) * size)).try_for_each(|k| {
                 let followed = follow(nets, material, k, &mut memory)?;
                 let said = way_back(nets, (material, k), terms, &followed, &mut memory, &mut sums);
                 sums.0.iter_mut().zip(said).for_each(|(sum, part)| *sum += part);
@@ -105,17 +109,17 @@ where
             self.memories.lock().expect("no thread has panicked").push(memory);
             found.map(|()| sums)
         };
-        let groups: Vec<Option<_>> = numbers.par_chunks(size).map(group).collect();
+        let groups = map(ranks, sequences.div_ceil(size), |number| Ok::<_, Lost>(group(number)))?;
         let mut all = ([0.0; 3], MovedGradient::zeros(&nets.networks), Vec::new());
         for group in groups {
-            let (said, gradient, by_seen) = group?;
+            let Some((said, gradient, by_seen)) = group else { return Ok(None) };
             all.0.iter_mut().zip(said).for_each(|(sum, part)| *sum += part);
             all.1.add(&gradient);
             all.2.extend(by_seen);
         }
         let (units, lengths, width) = material.units();
         back_through_units(Cpu::best(), units, lengths, width, &mut all.2);
-        Some(all)
+        Ok(Some(all))
     }
 
     /// What the losses came to, by name, as the tensors say it.
@@ -140,7 +144,7 @@ where
 fn material<M: Model>(
     course: &Course<M>,
     lessons: &[Lesson],
-    (batch, seen): (&Batch<Observations<M>>, &Seen),
+    (batch, features): (&Batch<Observations<M>>, (Vec<f32>, usize)),
     (particles, seed): (usize, u64),
     silence: bool,
 ) -> Option<Material>
@@ -151,7 +155,7 @@ where
         return None;
     }
     let draws = course.draws(batch, particles, seed);
-    let material = Material::of(&course.start(lessons), lessons, (&batch.actions, seen.rows()), &draws);
+    let material = Material::of(&course.start(lessons), lessons, (&batch.actions, features), &draws);
     material.is_usable(silence).then_some(material)
 }
 
@@ -166,6 +170,7 @@ where
         course: &Course<M>,
         lessons: &[Lesson],
         seed: u64,
+        ranks: &dyn Ranks,
     ) -> Result<Option<FusedLoss>> {
         let device = Device::flex().autodiff();
         let batch = Observed::batch(lessons, &course.normalisation, &device, DType::F32)?;
@@ -173,16 +178,17 @@ where
         let phase = course.draws(&batch, 1, seed).training().phase;
         let (parts, named) = ((self.parts)(model), (particles, seed));
         let seen = Seen::of(model, parts.frames, &batch.observations, phase);
-        let Some(material) = material(course, lessons, (&batch, &seen), named, parts.silence) else {
+        let features = seen.rows(ranks)?;
+        let Some(material) = material(course, lessons, (&batch, features), named, parts.silence) else {
             return Ok(None);
         };
         let (nets, terms) = (Nets::of(&parts, self.threshold()), self.terms(course, &material));
-        let Some((said, gradient, by_features)) = self.learn(&nets, &material, &terms) else {
+        let Some((said, gradient, by_features)) = self.learn(&nets, &material, &terms, ranks)? else {
             return Ok(None);
         };
         let (value, figures) = self.figures(said, &terms, &material);
         let mut all = parts.networks.named(&nets.networks, &gradient);
-        all.extend(seen.back(model, by_features));
+        all.extend(seen.back(model, by_features, ranks)?);
         Ok(Some(FusedLoss { value, gradients: all, figures }))
     }
 

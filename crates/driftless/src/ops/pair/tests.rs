@@ -6,6 +6,7 @@ use crate::nets::ConvPlan;
 use crate::parameters::{Init, gradients};
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use driftless_core::{Particles, Space};
+use driftless_kernels::ranks::Alone;
 use driftless_world::random::Random;
 
 fn matcher(plan: ConvPlan, widths: &[usize], seed: u64) -> Matcher {
@@ -65,7 +66,7 @@ fn the_same_as_with_tensors() {
             let (expected, by_tensors) = with_tensors(&matcher, &images, &poses, phase);
             let frame_encoder = FrameEncoder::of(&matcher);
             let (found, by_kernels) =
-                frame_encoder.contrast(&images, &poses, phase, &mut Workspace::default());
+                frame_encoder.contrast(&images, &poses, phase, (&Alone, &mut Workspace::default())).unwrap();
             assert!((found - expected).abs() < 1e-5 * (1.0 + expected), "{plan:?}: {found}, not {expected}");
             assert_eq!(by_kernels.len(), by_tensors.len());
             let length = apart(&[], &by_tensors.iter().flat_map(|g| g.values.clone()).collect::<Vec<_>>())[1];

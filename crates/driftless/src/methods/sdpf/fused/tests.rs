@@ -2,7 +2,7 @@
 
 use super::super::{given, init};
 use super::*;
-use crate::learn::{Normalisation, TrainingSet};
+use crate::learn::{Alone, Normalisation, TrainingSet};
 use crate::methods::observed::Observed;
 use crate::methods::sdpf::Variant;
 use crate::nets::Activation;
@@ -55,8 +55,11 @@ fn both(
         );
         let (loss, figures) = course.loss(&model, lessons, experiment.particles, seed).unwrap();
         let tensors = (figures.losses[0].1, gradients(&model, &loss.backward()), figures);
-        let found =
-            alone(choices, experiment).unwrap().loss(&model, &course, lessons, seed).unwrap().unwrap();
+        let found = alone(choices, experiment)
+            .unwrap()
+            .loss(&model, &course, lessons, seed, &Alone)
+            .unwrap()
+            .unwrap();
         return [tensors, (found.value, found.gradients, found.figures)];
     }
     parts.push((choices.reconstruction, Box::new(Reconstruction)));
@@ -65,8 +68,11 @@ fn both(
     let course = Choices::course(WeightedSum(parts), normalisation, choices.resampler(None).unwrap());
     let (loss, figures) = course.loss(&model, lessons, experiment.particles, seed).unwrap();
     let tensors = (figures.losses[0].1, gradients(&model, &loss.backward()), figures);
-    let found =
-        autoencoding(choices, experiment).unwrap().loss(&model, &course, lessons, seed).unwrap().unwrap();
+    let found = autoencoding(choices, experiment)
+        .unwrap()
+        .loss(&model, &course, lessons, seed, &Alone)
+        .unwrap()
+        .unwrap();
     [tensors, (found.value, found.gradients, found.figures)]
 }
 
@@ -122,7 +128,7 @@ fn what_is_not_finite_is_left_to_tensors() {
         &normalisation,
         choices.resampler(None).unwrap(),
     );
-    let found = alone(choices, &experiment).unwrap().loss(&model, &course, &lessons, 3).unwrap();
+    let found = alone(choices, &experiment).unwrap().loss(&model, &course, &lessons, 3, &Alone).unwrap();
     assert!(found.is_none());
 }
 

@@ -1,6 +1,8 @@
 //! What particles are matched with: features of images by the kernels, those of all other readings by tensors.
 
 use crate::dropout::Phase;
+use crate::error::Result;
+use crate::learn::{Lost, Ranks};
 use crate::methods::observed::Observed;
 use crate::model::{Measurement, Model, Observations};
 use crate::nets::ImageEncoder;
@@ -9,6 +11,7 @@ use crate::parameters::{Named, gradients};
 use burn::tensor::{DType, Tensor, TensorData};
 use driftless_kernels::Cpu;
 use driftless_kernels::images::{ImageGradient, ImageMemory, ImageNet};
+use driftless_kernels::ranks::{is_own, map, share};
 use rayon::prelude::*;
 
 /// An image encoder, and what it is called among a model's parameters.
@@ -45,46 +48,51 @@ impl<'a> Seen<'a> {
     }
 
     /// Row after row, and the numbers of each.
-    pub(super) fn rows(&self) -> (Vec<f32>, usize) {
-        match self {
+    pub(super) fn rows(&self, ranks: &dyn Ranks) -> Result<(Vec<f32>, usize)> {
+        let (net, images, sequences) = match self {
             Self::Features(features) => {
-                (features.try_to_vec_as::<f32>().expect("features are numbers"), features.dims()[2])
+                let rows = features.try_to_vec_as::<f32>().expect("features are numbers");
+                return Ok((rows, features.dims()[2]));
             }
-            Self::Images { net, images, sequences, .. } => {
-                let see = |memory: &mut ImageMemory, images: &[f32]| {
-                    net.forward(Cpu::best(), images, None, memory);
-                    memory.features().to_vec()
-                };
-                let sequences = images.par_chunks(images.len() / sequences);
-                let rows: Vec<Vec<f32>> = sequences.map_init(ImageMemory::default, see).collect();
-                (rows.concat(), net.width())
+            Self::Images { net, images, sequences, .. } => (net, images, *sequences),
+        };
+        let see = |memory: &mut ImageMemory, (number, images): (usize, &[f32])| {
+            if !is_own(ranks, number) {
+                return Vec::new();
             }
-        }
+            net.forward(Cpu::best(), images, None, memory);
+            memory.features().to_vec()
+        };
+        let parts = images.par_chunks(images.len() / sequences).enumerate();
+        let mut rows: Vec<Vec<f32>> = parts.map_init(ImageMemory::default, see).collect();
+        share(ranks, &mut rows)?;
+        Ok((rows.concat(), net.width()))
     }
 
     /// Derivatives by the encoder's parameters, given those by its features.
-    pub(super) fn back<M: Model>(&self, model: &M, mut by: Vec<f32>) -> Vec<Named> {
+    pub(super) fn back<M: Model>(&self, model: &M, by: Vec<f32>, ranks: &dyn Ranks) -> Result<Vec<Named>> {
         let (encoder, net, images, sequences) = match self {
-            Self::Features(features) => return through_tensors(model, features, by),
+            Self::Features(features) => return Ok(through_tensors(model, features, by)),
             Self::Images { encoder, net, images, sequences } => (encoder, net, images, *sequences),
         };
         let (pixels, numbers) = (images.len() / sequences, by.len() / sequences);
         // Seen once more: what convolutions make of all images is not small.
-        let back = |(images, by): (&[f32], &mut [f32])| {
+        let back = |number: usize| {
             let (mut memory, mut gradient) = <(ImageMemory, ImageGradient)>::default();
+            let (images, mut by) =
+                (&images[number * pixels..][..pixels], by[number * numbers..][..numbers].to_vec());
             gradient.reset(net);
             net.forward(Cpu::best(), images, None, &mut memory);
-            net.backward(Cpu::best(), by, None, &mut memory, &mut gradient);
-            gradient
+            net.backward(Cpu::best(), &mut by, None, &mut memory, &mut gradient);
+            Ok::<_, Lost>(gradient)
         };
-        let parts: Vec<ImageGradient> =
-            images.par_chunks(pixels).zip(by.par_chunks_mut(numbers)).map(back).collect();
+        let parts = map(ranks, sequences, back)?;
         let mut sum = ImageGradient::default();
         sum.reset(net);
         for part in &parts {
             sum.add(part);
         }
-        image_gradients(encoder.0, net, &sum)
+        Ok(image_gradients(encoder.0, net, &sum))
     }
 }
 

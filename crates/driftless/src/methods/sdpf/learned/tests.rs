@@ -3,7 +3,7 @@
 use super::super::robot::{Rover, parts, rover};
 use super::super::{Variant, init, learned_model, transformer};
 use super::*;
-use crate::learn::{Normalisation, TrainingSet};
+use crate::learn::{Alone, Normalisation, TrainingSet};
 use crate::methods::own_log::reading_plan;
 use crate::model::ActionTransformer;
 use crate::objective::WeightedSum;
@@ -80,7 +80,7 @@ fn compare<M: Model>(
 {
     let (loss, told) = course.loss(model, lessons, particles, 3).unwrap();
     let by_tensors = gradients(model, &loss.backward());
-    let found = fused.loss(model, course, lessons, 3).unwrap().expect("kernels can do it");
+    let found = fused.loss(model, course, lessons, 3, &Alone).unwrap().expect("kernels can do it");
     for ((name, found), (other, expected)) in found.figures.losses.iter().zip(&told.losses) {
         assert_eq!(name, other);
         assert!((found - expected).abs() < 1e-4 * (1.0 + expected.abs()), "{name}: {found} {expected}");
@@ -113,7 +113,8 @@ where
     let batch = Observed::batch(lessons, &course.normalisation, &Device::flex(), DType::F32).unwrap();
     let draws = course.draws(&batch, particles, 3);
     let seen = Seen::of(model, parts.frames, &batch.observations, draws.phase);
-    let material = Material::of(&course.start(lessons), lessons, (&batch.actions, seen.rows()), &draws);
+    let material =
+        Material::of(&course.start(lessons), lessons, (&batch.actions, seen.rows(&Alone).unwrap()), &draws);
     let (nets, mut memory) = (Nets::of(parts, threshold), Memory::default());
     let follow = |k| follow(&nets, &material, k, &mut memory).unwrap().trace.resampled;
     (0..lessons.len()).flat_map(follow).filter(|resampled| *resampled).count()
@@ -176,7 +177,7 @@ fn what_is_not_finite_is_left_to_tensors() {
     let draws = course.draws(&batch, 4, 3);
     let features = model.measurement().encode(&batch.observations, draws.phase);
     let of = |features: Tensor<3>| {
-        let rows = Seen::Features(features).rows();
+        let rows = Seen::Features(features).rows(&Alone).unwrap();
         Material::of(&course.start(&lessons), &lessons, (&batch.actions, rows), &draws)
     };
     assert!(of(features.clone()).is_usable(false));
