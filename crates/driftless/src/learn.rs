@@ -23,7 +23,7 @@ pub use experiment::{
     SensorKind, SensorSettings, StateKind, StateSettings, ViewGeometry, WorldKind,
 };
 pub use gathered::{Files, Gathered};
-pub use normalisation::Normalisation;
+pub use normalisation::{CoordinateScale, Normalisation};
 pub(crate) use recordings::MOST_SIDE;
 pub use recordings::{Purpose, Recordings, guess_maze};
 pub use session::{

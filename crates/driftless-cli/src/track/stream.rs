@@ -35,6 +35,8 @@ const BROKEN_LINES: u8 = 3;
 /// All robots of a stream.
 struct Fleet {
     trained: Trained,
+    /// Names of coordinates, if states are of some.
+    names: Arc<[String]>,
     seed: u64,
     particles: Option<usize>,
     /// Where robots start that are not told by their lines.
@@ -156,13 +158,16 @@ impl Fleet {
             _ => {}
         }
         let (robots, unknown) = Default::default();
-        let fleet = Self { trained, seed: wanted.seed, particles, place, floor, robots, tracks: 0, unknown };
+        let names: Arc<[String]> = trained.config.experiment.state.coordinates.clone().into();
+        let fleet =
+            Self { trained, names, seed: wanted.seed, particles, place, floor, robots, tracks: 0, unknown };
+        let count = fleet.names.len();
+        let somewhere = match count {
+            0 => Place::About { pose: [0.0; 3], spread: [0.0; 3] },
+            _ => start::told_state(&vec![0.0; count], None, &fleet.trained)?,
+        };
         // What can be wrong with the run is said before anybody waits for a line.
-        fleet.tracker(Start {
-            particles,
-            place: Place::About { pose: [0.0; 3], spread: [0.0; 3] },
-            ..Start::default()
-        })?;
+        fleet.tracker(Start { particles, place: somewhere, ..Start::default() })?;
         Ok(fleet)
     }
 
@@ -182,7 +187,8 @@ impl Fleet {
         if text.trim().is_empty() {
             return Ok(None);
         }
-        let line = Line::parse(text).map_err(anyhow::Error::msg)?;
+        let coordinates = self.trained.config.experiment.state.coordinates.len();
+        let line = Line::parse(text, coordinates).map_err(anyhow::Error::msg)?;
         for name in &line.unknown {
             if self.unknown.len() < MOST_ROBOTS && self.unknown.insert(name.clone()) {
                 complain(&format!("field {name:?} is not known and not looked at; there are {FIELDS}"));
@@ -190,17 +196,17 @@ impl Fleet {
         }
         let image = line.image.as_ref().map(|(size, pixels)| Frame { size: *size, pixels });
         let (readings, odometry, time) = (line.readings.as_deref(), line.odometry, line.time);
-        let step = Step { readings, image, odometry, time };
+        let step = Step { readings, image, odometry, change: line.change.as_deref(), time };
         let robot = self.robots.get_mut(&line.robot);
         if let (None, Some(robot)) = (&line.start, robot) {
-            return robot.go(step, &line).map(Some);
+            return robot.go(&self.names, step, &line).map(Some);
         }
         if self.robots.len() >= MOST_ROBOTS && !self.robots.contains_key(&line.robot) {
             bail!("there are {MOST_ROBOTS} robots already");
         }
         let mut robot = self.begin(line.start.as_ref())?;
         // A line that is broken starts nothing.
-        let text = robot.go(step, &line)?;
+        let text = robot.go(&self.names, step, &line)?;
         self.tracks += 1;
         self.robots.insert(line.robot, robot);
         Ok(Some(text))
@@ -213,6 +219,7 @@ impl Fleet {
             Some(&Told::Pose(pose, spread)) => {
                 Place::About { pose, spread: spread.unwrap_or_else(|| start::usual_spread(&self.trained)) }
             }
+            Some(Told::State(mean, spread)) => start::told_state(mean, spread.as_deref(), &self.trained)?,
         };
         let (seed, episode) = Trained::numbers_of(self.seed, self.tracks);
         let start = Start { particles: self.particles, seed, episode, place };
@@ -230,9 +237,9 @@ fn floor_of(file: &Path, episode: usize) -> Result<Arc<HouseMaps>> {
 }
 
 impl Robot {
-    fn go(&mut self, step: Step, line: &Line) -> Result<String> {
+    fn go(&mut self, names: &Arc<[String]>, step: Step, line: &Line) -> Result<String> {
         let estimate = self.tracker.step(step)?;
-        let mut row = estimated(self.episode, self.step, line.time, &estimate);
+        let mut row = estimated(names, (self.episode, self.step), line.time, &estimate);
         row.robot.clone_from(&line.robot);
         self.step += 1;
         Ok(row.to_json()?)

@@ -48,6 +48,7 @@ impl OnlineFilter for Reckoning {
             collapsed: false,
             saw: false,
             moved: seen.action.is_some(),
+            state: None,
         }
     }
 }
