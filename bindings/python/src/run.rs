@@ -109,7 +109,7 @@ impl Wanted {
         }
         let has_particles = tracks.iter().any(|track| track.effective_sample_size.is_some());
         let about = self.about(&experiment, &recordings, if has_particles { particles } else { 0 })?;
-        Ok(Evaluation::with(about, run.normalisation.step_size, recordings.thresholds(), &tracks)?)
+        Ok(run.normalisation.evaluation(about, recordings.thresholds(), &tracks)?)
     }
 
     fn about(
@@ -161,7 +161,7 @@ impl Tracker {
         py.detach(|| {
             let mut tracker = self.tracker.lock().expect("nobody panics with it");
             let image = pixels.as_ref().map(|(size, pixels)| Frame { size: *size, pixels });
-            let estimate = tracker.step(Step { readings: readings.as_deref(), image, odometry, time })?;
+            let estimate = tracker.step(Step { readings: readings.as_deref(), image, odometry, change: None, time })?;
             Ok(Tracked { estimate })
         })
         .map_err(failed)

@@ -97,13 +97,14 @@ pub fn run(wanted: &args::Evaluate, job: &Job) -> Result<()> {
 }
 
 /// Settings of what robots live through, not of what was learned.
-const OF_RECORDINGS: [&str; 14] = [
+const OF_RECORDINGS: [&str; 15] = [
     "pixel_noise",
     "robot.start",
     "robot.start_distance",
     "robot.start_degrees",
     "robot.lost",
     "robot.unit",
+    "state.start_spread",
     "house.start",
     "house.start_metres",
     "house.start_degrees",
@@ -143,7 +144,7 @@ pub fn track(run: &Path, trial: &Trial, ranks: &AllRanks) -> Result<Evaluated> {
     progress.advance(play);
     progress.finish();
     let thresholds = recordings.thresholds();
-    let evaluation = Evaluation::with(about, trained.normalisation.step_size, thresholds, &tracks)?;
+    let evaluation = trained.normalisation.evaluation(about, thresholds, &tracks)?;
     let provenance = provenance::of(run, &trained.config, trial)?;
     Ok(Evaluated { evaluation, episodes, provenance })
 }

@@ -13,8 +13,9 @@ pub use trackers::{Asked, Trackers};
 use crate::args;
 use anyhow::Result;
 use driftless::online::Estimate;
-use driftless_world::files::estimates::Estimated;
+use driftless_world::files::estimates::{Estimated, EstimatedState};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Follows the robots of a log, or of standard input.
 pub fn run(wanted: &args::Track) -> Result<ExitCode> {
@@ -24,8 +25,18 @@ pub fn run(wanted: &args::Track) -> Result<ExitCode> {
     }
 }
 
-/// An estimate as it is written.
-pub fn estimated(episode: usize, step: usize, time: Option<f64>, estimate: &Estimate) -> Estimated {
+/// An estimate as it is written, with the names of its coordinates if it has some.
+pub fn estimated(
+    names: &Arc<[String]>,
+    (episode, step): (usize, usize),
+    time: Option<f64>,
+    estimate: &Estimate,
+) -> Estimated {
+    let state = estimate.state.as_ref().map(|state| EstimatedState {
+        names: Arc::clone(names),
+        mean: state.mean.clone(),
+        covariance: state.covariance.clone(),
+    });
     Estimated {
         robot: None,
         episode,
@@ -39,5 +50,6 @@ pub fn estimated(episode: usize, step: usize, time: Option<f64>, estimate: &Esti
         collapsed: estimate.collapsed,
         saw: estimate.saw,
         moved: estimate.moved,
+        state,
     }
 }

@@ -135,7 +135,14 @@ fn follow(
         let image = camera(walk, t);
         let log_evidence = (!particles.is_empty()).then_some(evidence);
         let camera = Some((32, 32, image.as_slice()));
-        episode.push(&Seen { truth, estimate, particles: &particles, camera, log_evidence, scan: None })?;
+        episode.push(&Seen {
+            truth,
+            estimate,
+            particles: &particles,
+            camera,
+            log_evidence,
+            ..Seen::default()
+        })?;
         track.truth.push(truth);
         track.estimate.push(estimate);
     }

@@ -1,5 +1,6 @@
 //! The report on a set of runs: one self-contained web page, and its figures and tables as files.
 
+mod coordinates;
 mod differences;
 mod group;
 mod headline;
@@ -25,8 +26,8 @@ use std::collections::BTreeSet;
 /// Steps in the tracking picture of a maze, as in the paper, which shows all of them in a house.
 const LAST_STEPS: usize = 20;
 
-/// Names of the tables' files.
-const TABLES: [&str; 5] = ["accuracy", "overall", "paired", "belief", "runs"];
+/// Names of the tables' files; the last is there where states are of named coordinates.
+const TABLES: [&str; 6] = ["accuracy", "overall", "paired", "belief", "runs", "coordinates"];
 
 /// A figure of the report.
 struct Figure {
@@ -110,13 +111,14 @@ impl Report {
             chapter.figures.extend(figure);
             chapters.push(chapter);
         }
-        let tables = [
+        let mut tables = vec![
             tables::accuracy(&comparison),
             tables::overall(&comparison),
             differences.table,
             tables::belief(&comparison),
             tables::runs(&runs),
         ];
+        tables.extend(Some(coordinates::table(&comparison)).filter(|table| !table.is_empty()));
         let page = page::html(&runs, &comparison, &chapters, &tables);
         let mut files = vec![("index.html".to_owned(), page.into_bytes())];
         for chapter in &chapters {
@@ -149,6 +151,7 @@ fn chapter(world: &World) -> Result<Chapter> {
     let main = world.main_share();
     let mut figures: Vec<Figure> = main.map_or(vec![], |share| panels::of_share(world, share));
     figures.extend(panels::label_shares(world));
+    figures.extend(coordinates::charts(world));
     figures.extend(panels::of_unknown(world));
     let others = shares.into_iter().filter(|share| Some(*share) != main);
     let others = others.map(|share| (group::percent(share), panels::of_share(world, share)));
@@ -190,5 +193,8 @@ fn shown_steps(world: &World, episode: &Episode) -> usize {
 fn tracking_words(episode: &Episode, shown: usize) -> String {
     let all = episode.steps.len();
     let part = if shown < all { format!("last {shown} of {all} steps") } else { format!("all {all} steps") };
-    format!("{}, {part}, estimate and truth", episode.title)
+    let names: Vec<&str> = episode.coordinates.iter().take(2).map(|one| one.name.as_str()).collect();
+    let plane =
+        if names.is_empty() { String::new() } else { format!(", in the plane of {}", names.join(" and ")) };
+    format!("{}, {part}{plane}, estimate and truth", episode.title)
 }

@@ -6,6 +6,7 @@
 
 mod about;
 mod cloud;
+mod coordinates;
 mod episode;
 mod errors;
 mod figure;
@@ -21,7 +22,8 @@ mod track;
 
 pub use about::{About, length_decimals};
 pub use cloud::{Cloud, Particle};
-pub use episode::{Episode, EpisodeStep, Episodes, Seen};
+pub use coordinates::{Coordinate, CoordinateErrors, States};
+pub use episode::{Episode, EpisodeStep, Episodes, Seen, StateStep};
 pub use figure::{Figure, quantile};
 pub use ground::Ground;
 pub use localisation::Localisation;
@@ -85,8 +87,9 @@ pub struct Unusable {
 pub struct Evaluation {
     /// What was evaluated.
     pub about: About,
-    /// Mean absolute step of x, y and heading in the training data, by which errors are divided.
-    pub step_sizes: [f64; 3],
+    /// Mean absolute step of x, y and heading, or of each named coordinate, in the training data, by which errors are
+    /// divided.
+    pub step_sizes: Vec<f64>,
     /// What "lost" and "localised" mean here.
     pub thresholds: Thresholds,
     /// Number of trajectories.
@@ -103,6 +106,10 @@ pub struct Evaluation {
     pub position_errors: Vec<Vec<Option<f32>>>,
     /// Scaled distance d of each trajectory at each such step, heading included.
     pub scaled_distances: Vec<Vec<Option<f32>>>,
+    /// Errors of each named coordinate; none where states are planar poses. Positions above are then distances with each
+    /// coordinate divided by its deviation, which is their unit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub coordinates: Vec<CoordinateErrors>,
 }
 
 impl Evaluation {
@@ -122,8 +129,30 @@ impl Evaluation {
         thresholds: Thresholds,
         tracks: &[Track],
     ) -> Result<Self> {
+        Self::gathered(about, step_sizes.to_vec(), thresholds, tracks, &[])
+    }
+
+    /// The same of states of named coordinates, which all tracks must have.
+    pub fn of_coordinates(
+        about: About,
+        coordinates: &[Coordinate],
+        thresholds: Thresholds,
+        tracks: &[Track],
+    ) -> Result<Self> {
+        coordinates::check(coordinates, tracks)?;
+        let steps = coordinates.iter().map(|coordinate| coordinate.step).collect();
+        Self::gathered(about, steps, thresholds, tracks, coordinates)
+    }
+
+    fn gathered(
+        about: About,
+        step_sizes: Vec<f64>,
+        thresholds: Thresholds,
+        tracks: &[Track],
+        coordinates: &[Coordinate],
+    ) -> Result<Self> {
         about.check()?;
-        check_step_sizes(step_sizes)?;
+        check_step_sizes(&step_sizes)?;
         thresholds.check()?;
         if tracks.is_empty() {
             return Err(Error::new("there is no trajectory to evaluate"));
@@ -131,24 +160,34 @@ impl Evaluation {
         for (i, track) in tracks.iter().enumerate() {
             track.check().map_err(|error| error.in_record(format_args!("trajectory {i}")))?;
         }
-        let all: Vec<Vec<Compared>> = tracks.iter().map(|track| track.compared(step_sizes)).collect();
+        let compared = |track: &Track| match (&track.states, &step_sizes[..]) {
+            (Some(states), _) => states.compared(coordinates),
+            (None, &[x, y, heading]) => track.compared([x, y, heading]),
+            (None, _) => Vec::new(),
+        };
+        let all: Vec<Vec<Compared>> = tracks.iter().map(compared).collect();
         let longest = tracks.iter().map(Track::len).max().unwrap_or(0);
         let of_step = |step: usize| {
             let at = |all: &[Compared]| all.binary_search_by_key(&step, |at| at.step).ok().map(|k| all[k]);
             StepFigures::of(step, thresholds.lost, tracks, &all, at)
         };
-        let last = StepFigures::of(longest - 1, thresholds.lost, tracks, &all, |all| all.last().copied());
+        let mut last = StepFigures::of(longest - 1, thresholds.lost, tracks, &all, |all| all.last().copied());
+        let mut steps: Vec<StepFigures> = (0..longest).map(of_step).collect();
+        if !coordinates.is_empty() {
+            steps.iter_mut().chain([&mut last]).for_each(StepFigures::without_heading);
+        }
         Ok(Self {
             about,
             step_sizes,
             thresholds,
             trajectories: tracks.len(),
             unusable: Unusable::of(tracks, &all),
-            steps: (0..longest).map(of_step).collect(),
+            steps,
             last,
             localisation: Localisation::of(thresholds.localised, &all),
             position_errors: by_step(&all, |errors| errors.position),
             scaled_distances: by_step(&all, |errors| errors.squared_scaled.sqrt()),
+            coordinates: coordinates::errors(coordinates, tracks, longest),
         })
     }
 

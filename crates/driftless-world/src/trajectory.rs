@@ -3,9 +3,11 @@
 //! Convention, everywhere in this project: **action t leads into state t** and observation t is
 //! seen in state t. Formats that write it otherwise are translated when they are read.
 
+mod coordinates;
 mod images;
 mod rows;
 
+pub use coordinates::{Coordinates, MOST_COORDINATES};
 pub use images::{Camera, Images, Pixels};
 pub use rows::{Labels, Rows};
 
@@ -65,6 +67,13 @@ pub enum Start {
         pose: [f32; 3],
         /// Its standard deviations.
         spread: [f32; 3],
+    },
+    /// Of a state of named coordinates: it is about this, a normal distribution.
+    State {
+        /// Its mean.
+        mean: Coordinates,
+        /// Its standard deviations.
+        spread: Coordinates,
     },
     /// It is somewhere in this room of the floor plan.
     Room(u16),

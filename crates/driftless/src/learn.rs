@@ -24,7 +24,7 @@ pub use experiment::{
     SensorKind, SensorSettings, StateKind, StateSettings, ViewGeometry, WorldKind,
 };
 pub use gathered::{Files, Gathered};
-pub use normalisation::Normalisation;
+pub use normalisation::{CoordinateScale, Normalisation};
 pub use ranks::{AllRanks, Alone, Lost, Played, Ranks, alone};
 pub(crate) use recordings::MOST_SIDE;
 pub use recordings::{Purpose, Recordings, guess_maze};

@@ -39,10 +39,18 @@ pub use range_scan::RangeScan;
 pub use registry::{BuildMethod, Learns, METHODS, Registered, methods_in};
 pub use replayed::Replayed;
 pub(crate) use robot::check_given;
-pub use robot::{Mcl, RobotEm, RobotOdometry};
+pub use robot::{CoordinateEm, CoordinateOdometry, Mcl, RobotEm, RobotOdometry};
 
 use crate::error::{Error, Result};
 use crate::learn::{Experiment, Method, Normalisation};
+
+/// Methods that follow states of named coordinates, too.
+const OF_COORDINATES: [&str; 3] = ["driftless", "driftless-supervised", "odometry"];
+
+/// Whether the method of an experiment follows states such as the experiment's.
+pub fn follows(experiment: &Experiment) -> bool {
+    experiment.state.is_planar() || OF_COORDINATES.contains(&experiment.method.id)
+}
 
 /// The method of an experiment, not trained yet.
 pub fn build(experiment: &Experiment, normalisation: &Normalisation) -> Result<Box<dyn Method>> {
@@ -61,6 +69,11 @@ pub fn build(experiment: &Experiment, normalisation: &Normalisation) -> Result<B
         let (id, works, others) = (method.id, works.join(" and "), others.join(", "));
         return Err(Error::setting("method", format!("{id} is for {works}; in {world}s there are {others}")));
     };
+    if !follows(experiment) {
+        let (id, works) = (method.id, OF_COORDINATES.join(", "));
+        let problem = format!("{id} follows poses in the plane; with state.coordinates there are {works}");
+        return Err(Error::setting("method", problem));
+    }
     if experiment.resampler.is_some() && ["lstm", "odometry", "regression"].contains(&method.id) {
         return Err(Error::setting(
             "resampler",

@@ -20,6 +20,7 @@ pub use conv::{Conv, Deconv};
 pub use decoder::ImageDecoder;
 pub use dense::{Activation, Dense, Mlp};
 pub use image::{ConvPlan, ImageEncoder};
+pub(crate) use place::Turned;
 pub use place::{PlaceEncoder, Waves};
 pub use projected::Projected;
 pub use readings::{ReadingEncoder, ReadingPlan, WithStart};

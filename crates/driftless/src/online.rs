@@ -27,7 +27,7 @@ mod given;
 mod replay;
 pub(crate) mod saved;
 
-pub use estimate::Estimate;
+pub use estimate::{Estimate, StateEstimate};
 pub use given::{Frame, Place, Start, Step};
 pub use replay::follow_whole;
 pub(crate) use replay::seen_at;
@@ -51,6 +51,8 @@ pub struct Observation<'a> {
     pub image: Option<(&'a Images, usize)>,
     /// The motion since the step before. The first is not looked at: there is nothing to be moved yet.
     pub action: Option<[f64; 3]>,
+    /// The same of states of named coordinates, by how much each changed.
+    pub change: Option<&'a [f32]>,
 }
 
 /// A filter that is told nothing but observations.
@@ -90,6 +92,11 @@ pub struct Tracker {
     readings: Vec<f32>,
     image: Images,
     time: Option<f64>,
+    /// How many coordinates states have, if they are named, and by how much they changed.
+    coordinates: usize,
+    change: Vec<f32>,
+    /// Since the step before, if both have a time.
+    seconds: Option<f64>,
 }
 
 impl Tracker {
@@ -119,6 +126,12 @@ impl Tracker {
     pub fn of(trained: &Trained, start: Start) -> Result<Option<Self>> {
         if matches!(start.place, Place::Room(_)) {
             return Err(Error::setting("start", "names a room, which floor plans of houses alone have"));
+        }
+        if trained.config.experiment.state.is_planar() && matches!(start.place, Place::State { .. }) {
+            return Err(Error::setting(
+                "start",
+                "is of named coordinates, but the run follows poses in the plane",
+            ));
         }
         let particles = particles_of(trained, &start)?;
         let filter = trained.method.online_filter(particles, &start)?;
@@ -155,6 +168,9 @@ impl Tracker {
             readings: Vec::new(),
             image: Images { height: 0, width: 0, channels: 0, pixels: Pixels::Bytes(Vec::new()) },
             time: None,
+            coordinates: experiment.state.coordinates.len(),
+            change: Vec::new(),
+            seconds: None,
         })
     }
 
@@ -189,10 +205,13 @@ impl Tracker {
         if let Some(frame) = step.image {
             self.see(frame).map_err(|problem| wrong("image", problem))?;
         }
+        self.check_motion(&step).map_err(|problem| wrong("odometry", problem))?;
         let action = self.action(&step);
+        let has_change = self.take_change(&step);
+        let change = has_change.then_some(&self.change[..]);
         let readings = step.readings.map(|_| &self.readings[..]);
         let image = step.image.map(|_| (&self.image, 0));
-        Ok(self.filter.step(Observation { readings, image, action }))
+        Ok(self.filter.step(Observation { readings, image, action, change }))
     }
 
     /// Takes an image over: in mazes in memory that is used again, of other robots shrunk as recordings are.
@@ -229,10 +248,41 @@ impl Tracker {
         Ok(())
     }
 
+    /// Fails if a motion is not of this run's states.
+    fn check_motion(&self, step: &Step) -> std::result::Result<(), String> {
+        match (self.coordinates, step.odometry, step.change) {
+            (0, _, Some(_)) => {
+                Err("is of named coordinates, but the run follows poses in the plane".to_owned())
+            }
+            (1.., Some(_), _) => {
+                Err("is of a pose in the plane, but the run is of named coordinates".to_owned())
+            }
+            (wanted, _, Some(change)) if change.len() != wanted => {
+                Err(format!("has {} numbers, {wanted} are wanted", change.len()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// By how much coordinates changed since the step before, if it is known.
+    fn take_change(&mut self, step: &Step) -> bool {
+        let seconds = match self.motion {
+            MotionKind::Odometry => Some(1.0),
+            MotionKind::None => None,
+            MotionKind::Velocity => self.seconds.filter(|seconds| *seconds >= 0.0),
+        };
+        let (Some(change), Some(seconds)) = (step.change, seconds) else { return false };
+        self.change.clear();
+        // In 32 bits, as recordings are read.
+        self.change.extend(change.iter().map(|x| *x as f32 * seconds as f32));
+        change.iter().all(|x| x.abs() < FAR)
+    }
+
     /// The motion since the step before, if it is known.
     fn action(&mut self, step: &Step) -> Option<[f64; 3]> {
         let before = self.time;
         self.time = step.time.or(before);
+        self.seconds = step.time.zip(before).map(|(now, before)| now - before);
         match self.motion {
             MotionKind::Odometry => sensible(step.odometry),
             MotionKind::None => None,

@@ -6,23 +6,33 @@ use std::f64::consts::PI;
 /// The geometry of states of S numbers. All wrapping and averaging of angles happens here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
-    angles: &'static [usize],
+    /// A bit for each coordinate that is one.
+    angles: u64,
 }
 
 impl Space {
     /// No angles: ordinary vectors.
-    pub const LINEAR: Self = Self { angles: &[] };
+    pub const LINEAR: Self = Self::new(&[]);
     /// Poses in the plane: x, y, heading.
-    pub const SE2: Self = Self { angles: &[2] };
+    pub const SE2: Self = Self::new(&[2]);
 
-    /// A space whose coordinates `angles` are angles in radians.
-    pub const fn new(angles: &'static [usize]) -> Self {
-        Self { angles }
+    /// A space whose coordinates `angles`, of the first 64, are angles in radians.
+    pub const fn new(angles: &[usize]) -> Self {
+        let (mut bits, mut i) = (0, 0);
+        while i < angles.len() {
+            bits |= 1 << angles[i];
+            i += 1;
+        }
+        Self { angles: bits }
     }
 
     /// The coordinates that are angles.
-    pub fn angles(&self) -> &'static [usize] {
-        self.angles
+    pub fn angles(&self) -> Vec<usize> {
+        self.each().collect()
+    }
+
+    fn each(self) -> impl Iterator<Item = usize> {
+        (0..u64::BITS as usize).filter(move |k| self.angles >> k & 1 == 1)
     }
 
     /// `a - b`, angles wrapped into [-π, π). The gradient is that of the plain difference.
@@ -38,7 +48,7 @@ impl Space {
     /// An angle beyond ±10⁴ becomes 0, without gradient: soon after, 32 bits cannot tell one
     /// direction from another, and what is left would neither lie in the range nor mean anything.
     pub fn wrap<const D: usize>(&self, states: Tensor<D>) -> Tensor<D> {
-        self.angles.iter().fold(states, |states, &k| {
+        self.each().fold(states, |states, k| {
             let angle = states.clone().slice_dim(D - 1, k..k + 1);
             // The number of whole turns is a constant, so subtracting it leaves the gradient alone.
             let turns = ((angle.detach() + PI) / (2.0 * PI)).floor();
@@ -53,19 +63,23 @@ impl Space {
     /// # Shapes
     /// As [`Space::difference`], whose gradient it has.
     pub fn near<const D: usize>(&self, states: Tensor<D>, centre: Tensor<D>) -> Tensor<D> {
-        if self.angles.is_empty() {
+        if self.angles == 0 {
             return states;
         }
         let size = states.dims()[D - 1];
         let moved = self.difference(states.clone(), centre.clone()) + centre;
-        self.angles
-            .iter()
-            .fold(states, |states, &k| replace(states, k, size, |_| moved.clone().slice_dim(D - 1, k..k + 1)))
+        self.each()
+            .fold(states, |states, k| replace(states, k, size, |_| moved.clone().slice_dim(D - 1, k..k + 1)))
     }
 
     /// One state on the host, its angles wrapped into [-π, π) in place.
     pub fn wrap_numbers(&self, state: &mut [f64]) {
-        self.angles.iter().for_each(|&k| state[k] = driftless_world::pose::wrap(state[k]));
+        let mut left = self.angles;
+        while left != 0 {
+            let k = left.trailing_zeros() as usize;
+            state[k] = driftless_world::pose::wrap(state[k]);
+            left &= left - 1;
+        }
     }
 
     /// The weighted mean state; for angles `atan2(Σ w sin θ, Σ w cos θ)`.
@@ -79,12 +93,19 @@ impl Space {
         let size = states.dims()[2];
         let weights = weights.unsqueeze_dim::<3>(2); // [B, N, 1]
         let mean = (weights.clone() * states.clone()).sum_dim(1).squeeze_dim::<2>(1); // [B, S]
-        self.angles.iter().fold(mean, |mean, &k| {
+        self.each().fold(mean, |mean, k| {
             let angle = states.clone().slice_dim(2, k..k + 1); // [B, N, 1]
             let part = |values: Tensor<3>| (weights.clone() * values).sum_dim(1).squeeze_dim::<2>(1); // [B, 1]
             let circular = direction(part(angle.clone().sin()), part(angle.cos()));
             replace(mean, k, size, |_| circular)
         })
+    }
+}
+
+impl From<driftless_core::Space> for Space {
+    fn from(space: driftless_core::Space) -> Self {
+        let angles: Vec<usize> = (0..space.dimension()).filter(|&k| space.is_angle(k)).collect();
+        Self::new(&angles)
     }
 }
 

@@ -20,6 +20,7 @@ Examples:
   driftless train maze-sdpf --train a.npz --valid b.npz --run runs/sdpf label_fraction=0.25 seed=2
   driftless train --train mylog.npz --run runs/mine
   driftless train --train monday.npz --train tuesday.npz --run runs/both
+  driftless train --train arm.npz --run runs/arm 'state.coordinates=[\"shoulder\",\"elbow\"]' 'state.angles=[\"elbow\"]'
   driftless train --train mylog.npz --dry-run > mine.toml
   driftless train mine.toml --train mylog.npz --run runs/mine
   driftless train --resume runs/ours
@@ -32,7 +33,7 @@ Built-in experiments: {}.
 Methods:
 {}Settings: method, label_fraction, trajectories, validation_episodes, particles, epochs,
 batch_size, seed, odometry_noise, pixel_noise, crop, ablation, kernels; in houses house.KEY too,
-with a log of one's own robot.KEY and [[sensor]] (see `--dry-run`);
+with a log of one's own robot.KEY, state.KEY, motion.KEY and [[sensor]] (see `--dry-run`);
 resampler.kind, resampler.below (a share of N) and what the kind has.
 Resamplers:
 {}Exit codes: 0 finished, 1 failed, 2 wrong usage, 4 diverged (the best weights are kept),

@@ -43,7 +43,8 @@ A line of a stream is an object; whatever it leaves out, or is null, is missing 
   {\"time\": 12.5, \"odometry\": [0.2, 0, 0.1], \"scan\": [1.5, null, 2.25]}
 scan or observation: a step's numbers; image: a PNG in base64, or {\"size\": [H, W, C], \"data\": base64};
 pose: [x, y, heading] starts anew there (spread: standard deviations), pose: \"global\" anywhere;
-robot: a name, each with an estimate of its own. docs/own-robot.md says more.
+robot: a name, each with an estimate of its own. Of named coordinates, odometry, pose and spread have a
+number for each. docs/own-robot.md says more.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some lines of the stream were broken, and skipped.")]
 pub struct Track {
     /// The folder of a run
@@ -54,7 +55,7 @@ pub struct Track {
     #[arg(long, value_name = "FILE", required_unless_present = "stream")]
     pub data: Option<PathBuf>,
 
-    /// Where to write estimates: .tum, .csv, .jsonl or .mcap
+    /// Where to write estimates: .tum, .csv, .jsonl or .mcap; of named coordinates .csv or .jsonl
     #[arg(long, short, value_name = "FILE", required_unless_present = "stream")]
     pub out: Option<PathBuf>,
 
@@ -71,7 +72,7 @@ pub struct Track {
     pub floor: Option<PathBuf>,
 
     /// Where robots start: `log` (the first known pose of each episode), `global` (anywhere), or x,y,heading in radians,
-    /// and if wanted standard deviations of position and heading [default: log where the run was trained for tracking
+    /// and if wanted standard deviations of position and heading; of named coordinates a number for each [default: log where the run was trained for tracking
     /// and the pose is known, else global; in houses what an evaluation tells robots]
     #[arg(long, value_name = "START", allow_hyphen_values = true)]
     pub start: Option<String>,

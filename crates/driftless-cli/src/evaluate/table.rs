@@ -30,9 +30,35 @@ pub fn text(evaluation: &Evaluation) -> String {
     );
     head + &aligned(&rows(evaluation))
         + "\n"
+        + &coordinates(evaluation)
         + &overall(evaluation)
         + &found(evaluation)
         + &nowhere(evaluation)
+}
+
+/// Errors of each named coordinate in its own unit, if states are of some.
+fn coordinates(evaluation: &Evaluation) -> String {
+    if evaluation.coordinates.is_empty() {
+        return String::new();
+    }
+    let head = ["error of", "RMSE, all steps", "median, all steps", "RMSE, last step", "deviation"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for errors in &evaluation.coordinates {
+        let decimals = decimals_for(errors.coordinate.deviation);
+        rows.push(vec![
+            errors.coordinate.title(),
+            figure(errors.rmse, 1.0, decimals),
+            number(errors.median, decimals),
+            figure(errors.last_rmse, 1.0, decimals),
+            number(Some(errors.coordinate.deviation), decimals),
+        ]);
+    }
+    aligned(&rows) + "(deviation: how far the coordinate varies in training)\n\n"
+}
+
+/// As many decimals as show a thousandth of a size.
+fn decimals_for(size: f64) -> usize {
+    (3.0 - size.log10().floor()).clamp(0.0, 9.0) as usize
 }
 
 /// Figures over whole trajectories.
@@ -40,9 +66,8 @@ fn overall(evaluation: &Evaluation) -> String {
     let (unit, lost) = (evaluation.about.unit(), evaluation.thresholds.lost);
     let rmse = figure(evaluation.overall_rmse(), 1.0, evaluation.about.decimals());
     let success = figure(evaluation.success(), 100.0, 1);
-    format!(
-        "all steps: position RMSE {rmse} {unit}; success (the last quarter within {lost} {unit}): {success} %\n"
-    )
+    let what = if evaluation.coordinates.is_empty() { "position RMSE" } else { "RMSE" };
+    format!("all steps: {what} {rmse} {unit}; success (the last quarter within {lost} {unit}): {success} %\n")
 }
 
 fn found(evaluation: &Evaluation) -> String {
@@ -76,7 +101,9 @@ fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     columns.push((format!("{} (last)", evaluation.steps.len()), &evaluation.last));
     let unit = evaluation.about.unit();
     let lost = format!("lost (beyond {} {unit}), %", evaluation.thresholds.lost);
-    let [rmse, middle] = ["position RMSE", "median position error"].map(|name| format!("{name}, {unit}"));
+    let is_planar = evaluation.coordinates.is_empty();
+    let names = if is_planar { ["position RMSE", "median position error"] } else { ["RMSE", "median error"] };
+    let [rmse, middle] = names.map(|name| format!("{name}, {unit}"));
     let decimals = evaluation.about.decimals();
     let median = |step: &StepFigures| number(step.position_quartiles.map(|quartiles| quartiles[1]), decimals);
     let figures: [(&str, Tell); 11] = [
@@ -94,7 +121,7 @@ fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     ];
     let mut rows = vec![vec!["step".to_owned()]];
     rows[0].extend(columns.iter().map(|(name, _)| name.clone()));
-    for (name, tell) in figures {
+    for (name, tell) in figures.into_iter().filter(|(name, _)| is_planar || !name.contains("heading")) {
         let mut row = vec![name.to_owned()];
         row.extend(columns.iter().map(|(_, step)| tell(step)));
         rows.push(row);

@@ -5,6 +5,7 @@ use crate::args::{Paper, Reproduce};
 use crate::usage::misused;
 use anyhow::Result;
 use driftless::learn::{SensorKind, SensorSettings, describe};
+use driftless::methods::follows;
 
 /// Logs of robots, each twice: told where they start, and told nothing.
 pub fn worlds(wanted: &Reproduce) -> Result<Vec<World>> {
@@ -21,7 +22,8 @@ pub fn worlds(wanted: &Reproduce) -> Result<Vec<World>> {
     Ok(all)
 }
 
-/// Fills in what the logs look like; each is looked at once. Without a sensor that has a map there is no `mcl`.
+/// Fills in what the logs look like; each is looked at once. Without a sensor that has a map there is no `mcl`, and
+/// published methods follow poses in the plane alone.
 pub fn describe_all(cells: &mut Vec<Cell>, robots: &[World]) -> Result<()> {
     for world in robots {
         let mut own = cells.iter_mut().filter(|cell| cell.world == world.name).peekable();
@@ -31,10 +33,11 @@ pub fn describe_all(cells: &mut Vec<Cell>, robots: &[World]) -> Result<()> {
             cell.experiment.sensor.clone_from(&looks.sensor);
             cell.experiment.robot.clone_from(&looks.robot);
             cell.experiment.trajectories = looks.trajectories;
-            (cell.experiment.state, cell.experiment.motion) = (looks.state, looks.motion);
+            (cell.experiment.state, cell.experiment.motion) = (looks.state.clone(), looks.motion);
         }
     }
     let has_map = |sensor: &SensorSettings| !sensor.kind.sees() && sensor.kind != SensorKind::Vector;
+    cells.retain(|cell| follows(&cell.experiment));
     cells.retain(|cell| cell.recipe.name != "mcl" || cell.experiment.sensor.iter().any(has_map));
     Ok(())
 }

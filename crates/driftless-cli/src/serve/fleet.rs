@@ -38,6 +38,8 @@ pub struct Fleet {
     trackers: Mutex<Trackers>,
     seed: u64,
     motions: Motions,
+    /// How many a state has that are named.
+    coordinates: usize,
     robots: Mutex<BTreeMap<Option<String>, Arc<Robot>>>,
     /// Robots with lines, each at most once, in the order in which they are served.
     ready: Mutex<VecDeque<Arc<Robot>>>,
@@ -68,6 +70,7 @@ impl Fleet {
         Self {
             health: Health::default(),
             bounds,
+            coordinates: trackers.names.len(),
             trackers: Mutex::new(trackers),
             seed,
             motions,
@@ -109,7 +112,9 @@ impl Fleet {
 
     /// Takes a line of a client in. What is wrong with it is answered, and it changes nothing.
     pub fn take(&self, client: &Arc<Client>, number: u64, text: &[u8]) {
-        let parsed = std::str::from_utf8(text).map_err(|_| "is not UTF-8".to_owned()).and_then(Line::parse);
+        let parsed = std::str::from_utf8(text)
+            .map_err(|_| "is not UTF-8".to_owned())
+            .and_then(|text| Line::parse(text, self.coordinates));
         let line = match parsed {
             Ok(line) => line,
             Err(problem) => return self.refuse(client, number, None, &problem),

@@ -89,6 +89,8 @@ impl Waiting {
     /// Takes an older line in: its motion comes first, and what it saw was seen from elsewhere.
     fn absorb(&mut self, older: &Self, motions: Motions) {
         self.line.odometry = older.line.odometry.zip(self.line.odometry).and_then(|both| motions.of(both));
+        let changes = older.line.change.as_ref().zip(self.line.change.as_ref());
+        self.line.change = changes.map(|(a, b)| a.iter().zip(b).map(|(a, b)| a + b).collect());
         self.merged += older.merged + 1;
     }
 }
@@ -173,7 +175,7 @@ mod tests {
     use std::f64::consts::FRAC_PI_2;
 
     fn line(text: &str) -> Waiting {
-        Waiting::new(Line::parse(text).unwrap(), 1, Client::testing(), &Arc::default())
+        Waiting::new(Line::parse(text, 0).unwrap(), 1, Client::testing(), &Arc::default())
     }
 
     fn turned(step: u64) -> Waiting {

@@ -9,7 +9,7 @@ use driftless::online::{Estimate, Place, Step, Tracker};
 use driftless_world::files::estimates::Estimated;
 use driftless_world::random::Random;
 use serde::Serialize;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Steps that are missing, at most, for which a belief widens: after so many a robot may be anywhere near.
@@ -109,9 +109,12 @@ impl Robot {
     /// Answers a line.
     pub fn step(&self, waiting: &Waiting, trackers: &Mutex<Trackers>, seed: u64) -> Result<String> {
         let mut belief = self.belief();
-        let fresh = (waiting.begins || belief.begun.is_none())
-            .then(|| self.begin(&waiting.line, &held(trackers), (seed, belief.starts)))
-            .transpose()?;
+        let begins = waiting.begins || belief.begun.is_none();
+        let (fresh, names) = {
+            let trackers = held(trackers);
+            let begin = || self.begin(&waiting.line, &trackers, (seed, belief.starts));
+            (begins.then(begin).transpose()?, Arc::clone(&trackers.names))
+        };
         let Believing { begun, starts, shown } = &mut *belief;
         let is_fresh = fresh.is_some();
         // A line that is broken starts nothing.
@@ -119,7 +122,7 @@ impl Robot {
         let at = fresh.as_mut().or(begun.as_mut()).context("a robot has begun")?;
         let (estimate, step, missed) = at.go(waiting)?;
         let episode = (*starts - u64::from(!is_fresh)) as usize;
-        let mut row = estimated(episode, step as usize, waiting.line.time, &estimate);
+        let mut row = estimated(&names, (episode, step as usize), waiting.line.time, &estimate);
         row.robot.clone_from(&self.name);
         if is_fresh {
             (*begun, *starts) = (fresh, *starts + 1);
@@ -134,7 +137,7 @@ impl Robot {
     fn begin(&self, line: &Line, trackers: &Trackers, (seed, starts): (u64, u64)) -> Result<Begun> {
         let mix = |seed, byte: u8| Random::stream(seed, u64::from(byte)).bits();
         let seed = self.name.as_deref().map_or(seed, |name| name.bytes().fold(seed, mix));
-        let place = trackers.place(line.start.as_ref());
+        let place = trackers.place(line.start.as_ref())?;
         let tracker = trackers.begin(place, Trained::numbers_of(seed, starts as usize))?;
         Ok(Begun { tracker, place, steps: 0, clock: Clock::default() })
     }

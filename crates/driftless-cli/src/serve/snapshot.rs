@@ -13,6 +13,7 @@ use driftless::learn::Lock;
 use driftless::online::Place;
 use driftless_core::Snapshot;
 use driftless_world::files::{Fingerprint, NewFile, Overwrite};
+use driftless_world::trajectory::Coordinates;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -36,8 +37,7 @@ type Saved = Vec<(Option<String>, Believing)>;
 impl Folder {
     /// Takes a folder, which is made if it is not there.
     pub fn open(folder: &Path, run: &Path, trackers: &Trackers) -> Result<Self> {
-        let told = Place::About { pose: [0.0; 3], spread: [0.0; 3] };
-        if trackers.begin(told, Default::default())?.snapshot().is_none() {
+        if trackers.begin(trackers.somewhere()?, Default::default())?.snapshot().is_none() {
             bail!("--state: the method of the run cannot be kept; leave it out, and robots begin anew");
         }
         fs::create_dir_all(folder).with_context(|| format!("{}: cannot create", folder.display()))?;
@@ -140,6 +140,10 @@ fn saved(name: Option<&String>, belief: &Believing) -> Option<Vec<u8>> {
             2_u8.save(&mut to);
             [pose, spread].as_flattened().iter().for_each(|x| x.save(&mut to));
         }
+        Place::State { mean, spread } => {
+            3_u8.save(&mut to);
+            [mean, spread].iter().for_each(|numbers| numbers.to_vec().save(&mut to));
+        }
     }
     steps.save(&mut to);
     clock.step.save(&mut to);
@@ -165,6 +169,10 @@ fn read(from: &mut &[u8]) -> Option<Read> {
         0 => Place::Anywhere,
         1 => Place::Room(u16::try_from(u32::load(from)?).ok()?),
         2 => Place::About { pose: Snapshot::load(from)?, spread: Snapshot::load(from)? },
+        3 => {
+            let mut numbers = || Coordinates::new(&Vec::load(from)?);
+            Place::State { mean: numbers()?, spread: numbers()? }
+        }
         _ => return None,
     };
     let steps = u64::load(from)?;

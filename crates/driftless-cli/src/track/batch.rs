@@ -18,7 +18,8 @@ use driftless_world::Trajectory;
 use driftless_world::files::estimates::{self, EstimateFormat, EstimateOptions, EstimateWriter, Estimated};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// An episode, and how it is followed.
 struct Job {
@@ -36,6 +37,7 @@ pub fn run(wanted: &args::Track, data: &Path, out: &Path) -> Result<()> {
         misused!("{}: ends in none of .tum, .csv, .jsonl and .mcap; say which by --format", out.display());
     };
     let trained = Trained::open(&wanted.run, &build)?;
+    let names = names(&trained, format, out)?;
     let starts = start::parse(wanted.start.as_deref(), &trained)?;
     let recordings = open(&trained, wanted, data)?;
     let episodes = chosen(wanted, &recordings)?;
@@ -47,7 +49,7 @@ pub fn run(wanted: &args::Track, data: &Path, out: &Path) -> Result<()> {
     };
     let mut writer = estimates::create(out, options)?;
     let mut progress = Progress::new("track", "episodes", episodes.len());
-    let (mut errors, mut steps, mut found) = (Errors::default(), 0, 0);
+    let (mut errors, mut steps, mut found) = (Errors::new(trained.normalisation.evaluated()), 0, 0);
     // Clouds are written as they come: those of many episodes would not fit into memory.
     let at_once = if format == EstimateFormat::Mcap { 1 } else { HANDFUL };
     for first in episodes.clone().step_by(at_once) {
@@ -60,19 +62,32 @@ pub fn run(wanted: &args::Track, data: &Path, out: &Path) -> Result<()> {
             errors.push(row, episode);
             steps += 1;
         };
-        follow(&trained, jobs, at_once > 1, &mut *writer, &mut count)?;
+        follow((&trained, &names), jobs, at_once > 1, &mut *writer, &mut count)?;
     }
     progress.finish();
     let files = writer.finish()?;
     if found > 0 && starts == Wanted::AsTrained {
         complain(&format!("{found} of {} robots were not told where they start", episodes.len()));
     }
-    let names = match &files[..] {
+    let table = errors.table(recordings.unit()).map_or(String::new(), |table| table + "\n");
+    print(&format!("{table}{} steps of {} episodes in {}\n", grouped(steps), episodes.len(), shown(&files)))
+}
+
+/// Names of coordinates, if states are of some; formats of poses cannot hold those.
+fn names(trained: &Trained, format: EstimateFormat, out: &Path) -> Result<Arc<[String]>> {
+    let names = &trained.config.experiment.state.coordinates;
+    if format.is_planar() && !names.is_empty() {
+        let (out, names) = (out.display(), names.join(", "));
+        misused!("{out}: TUM and MCAP hold poses, and the run follows {names}; write .csv or .jsonl");
+    }
+    Ok(names.clone().into())
+}
+
+fn shown(files: &[PathBuf]) -> String {
+    match files {
         [file] => file.display().to_string(),
         files => format!("{} to {}", files[0].display(), files[files.len() - 1].display()),
-    };
-    let table = errors.table(recordings.unit()).map_or(String::new(), |table| table + "\n");
-    print(&format!("{table}{} steps of {} episodes in {names}\n", grouped(steps), episodes.len()))
+    }
 }
 
 /// Recordings as they are: without the noise that experiments add, and without what robots are told but in houses.
@@ -122,7 +137,7 @@ fn jobs(
 
 /// Follows all of them: one by one as they are written, or together.
 fn follow(
-    trained: &Trained,
+    (trained, names): (&Trained, &Arc<[String]>),
     jobs: Vec<Job>,
     together: bool,
     writer: &mut dyn EstimateWriter,
@@ -133,7 +148,7 @@ fn follow(
             let mut rows = Vec::with_capacity(job.episode.len());
             let mut tracker = job.tracker.take().expect("all have one");
             tracker.replay(&job.episode, job.first, |t, estimate, _| {
-                rows.push(estimated(job.number, t, time(&job.episode, t), estimate));
+                rows.push(estimated(names, (job.number, t), time(&job.episode, t), estimate));
                 anyhow::Ok(())
             })?;
             Ok((job, rows))
@@ -148,7 +163,7 @@ fn follow(
     }
     for Job { number, episode, start, first, tracker } in jobs {
         let mut show = |t: usize, estimate: &_, belief: Option<&_>| {
-            let row = estimated(number, t, time(&episode, t), estimate);
+            let row = estimated(names, (number, t), time(&episode, t), estimate);
             writer.push(&row, belief)?;
             count(&row, &episode);
             interrupt::check()

@@ -48,6 +48,8 @@ pub enum Told {
     Anywhere,
     /// x, y and heading, and standard deviations if they are given.
     Pose([f64; 3], Option<[f64; 3]>),
+    /// A number for each named coordinate, likewise.
+    State(Vec<f64>, Option<Vec<f64>>),
 }
 
 /// A line that was understood.
@@ -58,6 +60,8 @@ pub struct Line {
     pub step: Option<u64>,
     /// Two numbers of what has no heading become three.
     pub odometry: Option<[f64; 3]>,
+    /// The same of named coordinates.
+    pub change: Option<Vec<f64>>,
     /// NaN is missing.
     pub readings: Option<Vec<f32>>,
     /// Height, width and channels, and bytes.
@@ -69,8 +73,8 @@ pub struct Line {
 }
 
 impl Line {
-    /// Understands a line; what is wrong is said in words.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// Understands a line of a robot in the plane, or of so many named coordinates; what is wrong is said in words.
+    pub fn parse(text: &str, coordinates: usize) -> Result<Self, String> {
         let typed: Typed =
             serde_json::from_str(&without_bare_words(text)).map_err(|error| error.to_string())?;
         if typed.time.is_some_and(|time| !time.is_finite()) {
@@ -87,13 +91,23 @@ impl Line {
             Some(Value::Number(number)) => Some(number.to_string()),
             Some(_) => return Err("robot: must be a name".to_owned()),
         };
+        let (odometry, change) = match (typed.odometry, coordinates) {
+            (None, _) => (None, None),
+            (Some(numbers), 0) => (motion(&numbers)?, None),
+            (Some(numbers), _) => (None, changes(&numbers, coordinates)?),
+        };
+        let start = match coordinates {
+            0 => start(typed.pose, typed.spread.as_deref())?,
+            _ => state(typed.pose, typed.spread)?,
+        };
         Ok(Self {
             time: typed.time,
             step: typed.step,
-            odometry: typed.odometry.map(|numbers| motion(&numbers)).transpose()?.flatten(),
+            odometry,
+            change,
             readings: readings.map(|numbers| numbers.into_iter().map(missing).collect()),
             image: typed.image.map(picture).transpose().map_err(|problem| format!("image: {problem}"))?,
-            start: start(typed.pose, typed.spread.as_deref())?,
+            start,
             robot,
             unknown: typed.others.into_keys().collect(),
         })
@@ -102,7 +116,8 @@ impl Line {
     /// What a tracker is given.
     pub fn seen(&self) -> Step<'_> {
         let image = self.image.as_ref().map(|(size, pixels)| Frame { size: *size, pixels });
-        Step { readings: self.readings.as_deref(), image, odometry: self.odometry, time: self.time }
+        let (readings, change) = (self.readings.as_deref(), self.change.as_deref());
+        Step { readings, image, odometry: self.odometry, change, time: self.time }
     }
 }
 
@@ -141,6 +156,35 @@ fn motion(numbers: &[Option<f64>]) -> Result<Option<[f64; 3]>, String> {
         }
         [x, y] => Ok(known(x).zip(known(y)).map(|(x, y)| [x, y, 0.0])),
         _ => Err(format!("odometry: has {} numbers; forward, left and turn are wanted", numbers.len())),
+    }
+}
+
+/// Changes of named coordinates: missing if a part of them is.
+fn changes(numbers: &[Option<f64>], coordinates: usize) -> Result<Option<Vec<f64>>, String> {
+    if numbers.len() != coordinates {
+        let found = numbers.len();
+        return Err(format!(
+            "odometry: has {found} numbers; a change of each of {coordinates} coordinates is wanted"
+        ));
+    }
+    Ok(numbers.iter().map(|x| x.filter(|x| x.is_finite())).collect())
+}
+
+/// A state of named coordinates, whose number is looked at later.
+fn state(told: Option<Where>, spread: Option<Vec<f64>>) -> Result<Option<Told>, String> {
+    let is_finite = |numbers: &[f64]| numbers.iter().all(|x| x.is_finite());
+    if spread.as_ref().is_some_and(|spread| !is_finite(spread) || spread.iter().any(|x| *x < 0.0)) {
+        return Err("spread: must be finite, and 0 or more".to_owned());
+    }
+    match told {
+        None if spread.is_some() => Err("spread: goes with a pose".to_owned()),
+        None => Ok(None),
+        Some(Where::Pose(numbers)) if is_finite(&numbers) => Ok(Some(Told::State(numbers, spread))),
+        Some(Where::Pose(_)) => Err("pose: must be finite".to_owned()),
+        Some(Where::Word(word)) if word == "global" => Ok(Some(Told::Anywhere)),
+        Some(Where::Word(word)) => {
+            Err(format!("pose: {word:?} is not known; a number for each coordinate or \"global\" is wanted"))
+        }
     }
 }
 
@@ -197,6 +241,7 @@ mod tests {
         let line = Line::parse(
             r#"{"time": 2.5, "odometry": [0.1, 0, -0.2], "scan": [1, null, NaN, -Infinity, 2.5],
                 "pose": [1, 2, 3], "spread": [0.1, 0.1, 0.2], "robot": "a \"NaN\\", "odom": 3}"#,
+            0,
         )
         .unwrap();
         assert_eq!((line.time, line.odometry), (Some(2.5), Some([0.1, 0.0, -0.2])));
@@ -204,18 +249,19 @@ mod tests {
         assert!((readings[0], readings[4]) == (1.0, 2.5) && readings[1..4].iter().all(|x| x.is_nan()));
         assert_eq!(line.start, Some(Told::Pose([1.0, 2.0, 3.0], Some([0.1, 0.1, 0.2]))));
         assert_eq!((line.robot.as_deref(), line.unknown), (Some(r#"a "NaN\"#), vec!["odom".to_owned()]));
-        let empty = Line::parse(r#"{"odometry": null, "scan": null, "pose": null, "robot": null}"#).unwrap();
+        let empty =
+            Line::parse(r#"{"odometry": null, "scan": null, "pose": null, "robot": null}"#, 0).unwrap();
         assert_eq!(empty, Line::default());
-        assert_eq!(Line::parse(r#"{"odometry": [1, Infinity, 0], "robot": 7}"#).unwrap().odometry, None);
-        assert_eq!(Line::parse(r#"{"pose": "global"}"#).unwrap().start, Some(Told::Anywhere));
+        assert_eq!(Line::parse(r#"{"odometry": [1, Infinity, 0], "robot": 7}"#, 0).unwrap().odometry, None);
+        assert_eq!(Line::parse(r#"{"pose": "global"}"#, 0).unwrap().start, Some(Told::Anywhere));
     }
 
     #[test]
     fn images_are_decoded() {
-        let raw = Line::parse(r#"{"image": {"size": [1, 2, 3], "data": "AAECAwQF"}}"#).unwrap();
+        let raw = Line::parse(r#"{"image": {"size": [1, 2, 3], "data": "AAECAwQF"}}"#, 0).unwrap();
         assert_eq!(raw.image, Some(([1, 2, 3], vec![0, 1, 2, 3, 4, 5])));
         let png = base64::encode(&png_image::encode_rgb8(1, 2, &[9, 8, 7, 6, 5, 4]).unwrap());
-        let found = Line::parse(&format!("{{\"image\": \"{png}\"}}")).unwrap();
+        let found = Line::parse(&format!("{{\"image\": \"{png}\"}}"), 0).unwrap();
         assert_eq!(found.image, Some(([1, 2, 3], vec![9, 8, 7, 6, 5, 4])));
     }
 
@@ -237,7 +283,26 @@ mod tests {
             ("{\"image\": {\"size\": [18446744073709551615, 3, 3], \"data\": \"\"}}", "image: has 0 bytes"),
             ("{\"robot\": [1]}", "robot: must be a name"),
         ] {
-            let found = Line::parse(text).unwrap_err();
+            let found = Line::parse(text, 0).unwrap_err();
+            assert!(found.contains(problem), "{text}: {found}");
+        }
+    }
+
+    /// Of three coordinates: changes, a state, and what is wrong with them.
+    #[test]
+    fn lines_of_named_coordinates() {
+        let line = Line::parse(r#"{"odometry": [0.1, 0, -0.2], "pose": [1, 2, 3], "spread": [0, 1, 2]}"#, 3)
+            .unwrap();
+        assert_eq!((line.odometry, line.change), (None, Some(vec![0.1, 0.0, -0.2])));
+        assert_eq!(line.start, Some(Told::State(vec![1.0, 2.0, 3.0], Some(vec![0.0, 1.0, 2.0]))));
+        assert_eq!(Line::parse(r#"{"odometry": [1, null, 0]}"#, 3).unwrap().change, None);
+        for (text, problem) in [
+            (r#"{"odometry": [1, 2]}"#, "odometry: has 2 numbers; a change of each of 3"),
+            (r#"{"pose": [1], "spread": [-1]}"#, "0 or more"),
+            (r#"{"spread": [1, 1, 1]}"#, "goes with a pose"),
+            (r#"{"pose": "home"}"#, "a number for each coordinate"),
+        ] {
+            let found = Line::parse(text, 3).unwrap_err();
             assert!(found.contains(problem), "{text}: {found}");
         }
     }

@@ -12,6 +12,7 @@ use driftless::online::{Step, Tracker};
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
@@ -141,7 +142,7 @@ impl Fleet {
         if text.trim().is_empty() {
             return Ok(None);
         }
-        let line = Line::parse(text).map_err(anyhow::Error::msg)?;
+        let line = Line::parse(text, self.trackers.names.len()).map_err(anyhow::Error::msg)?;
         for name in &line.unknown {
             if self.unknown.len() < MOST_ROBOTS && self.unknown.insert(name.clone()) {
                 complain(&format!("field {name:?} is not known and not looked at; there are {FIELDS}"));
@@ -150,31 +151,31 @@ impl Fleet {
         let step = line.seen();
         let robot = self.robots.get_mut(&line.robot);
         if let (None, Some(robot)) = (&line.start, robot) {
-            return robot.go(step, &line).map(Some);
+            return robot.go(&self.trackers.names, step, &line).map(Some);
         }
         if self.robots.len() >= MOST_ROBOTS && !self.robots.contains_key(&line.robot) {
             bail!("there are {MOST_ROBOTS} robots already");
         }
         let mut robot = self.begin(line.start.as_ref())?;
         // A line that is broken starts nothing.
-        let text = robot.go(step, &line)?;
+        let text = robot.go(&self.trackers.names, step, &line)?;
         self.tracks += 1;
         self.robots.insert(line.robot, robot);
         Ok(Some(text))
     }
 
     fn begin(&self, told: Option<&Told>) -> Result<Robot> {
-        let place = self.trackers.place(told);
+        let place = self.trackers.place(told)?;
         let tracker = self.trackers.begin(place, Trained::numbers_of(self.seed, self.tracks))?;
         Ok(Robot { tracker, episode: self.tracks, step: 0 })
     }
 }
 
 impl Robot {
-    fn go(&mut self, step: Step, line: &Line) -> Result<String> {
+    fn go(&mut self, names: &Arc<[String]>, step: Step, line: &Line) -> Result<String> {
         let estimate = self.tracker.step(step)?;
         let number = line.step.map_or(self.step, |step| step as usize);
-        let mut row = estimated(self.episode, number, line.time, &estimate);
+        let mut row = estimated(names, (self.episode, number), line.time, &estimate);
         row.robot.clone_from(&line.robot);
         self.step += 1;
         Ok(row.to_json()?)

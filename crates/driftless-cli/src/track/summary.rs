@@ -2,6 +2,7 @@
 
 use crate::output::aligned;
 use driftless_world::Trajectory;
+use driftless_world::evaluation::Coordinate;
 use driftless_world::files::estimates::Estimated;
 use driftless_world::pose::wrap;
 
@@ -10,11 +11,26 @@ use driftless_world::pose::wrap;
 pub struct Errors {
     places: Vec<f64>,
     degrees: Vec<f64>,
+    /// Named coordinates, and errors of each.
+    coordinates: Vec<(Coordinate, Vec<f64>)>,
 }
 
 impl Errors {
+    /// Of poses, or of these coordinates.
+    pub fn new(coordinates: Vec<Coordinate>) -> Self {
+        let coordinates = coordinates.into_iter().map(|coordinate| (coordinate, Vec::new())).collect();
+        Self { coordinates, ..Self::default() }
+    }
+
     /// Counts an estimate of an episode.
     pub fn push(&mut self, row: &Estimated, episode: &Trajectory) {
+        if let (Some(state), Some(truth)) = (&row.state, episode.states.get(row.step)) {
+            let both = state.mean.iter().zip(truth).zip(&mut self.coordinates);
+            both.for_each(|((x, truth), (coordinate, errors))| {
+                errors.push(coordinate.difference(*x, f64::from(*truth)).abs());
+            });
+            return;
+        }
         let Some(&[x, y, heading]) = episode.states.get(row.step) else { return };
         let [x, y, heading] = [x, y, heading].map(f64::from);
         self.places.push((row.pose.x - x).hypot(row.pose.y - y));
@@ -23,7 +39,8 @@ impl Errors {
 
     /// A table; nothing where no pose was known.
     pub fn table(mut self, unit: &str) -> Option<String> {
-        if self.places.is_empty() {
+        let count = self.coordinates.first().map_or(self.places.len(), |(_, errors)| errors.len());
+        if count == 0 {
             return None;
         }
         let unit = if unit.is_empty() { "units" } else { unit };
@@ -34,8 +51,15 @@ impl Errors {
             let figures = [rmse, at(0.5), at(0.95), at(1.0)].map(|x| format!("{x:.decimals$}"));
             [vec![name], figures.to_vec()].concat()
         };
-        let count = self.places.len();
-        let head = [&format!("at {count} known poses"), "RMSE", "median", "95 %", "greatest"];
+        let what = if self.coordinates.is_empty() { "poses" } else { "states" };
+        let head = [&format!("at {count} known {what}"), "RMSE", "median", "95 %", "greatest"];
+        if !self.coordinates.is_empty() {
+            let mut rows = vec![head.map(str::to_owned).to_vec()];
+            for (coordinate, errors) in &mut self.coordinates {
+                rows.push(row(format!("error of {}", coordinate.title()), errors, 4));
+            }
+            return Some(aligned(&rows));
+        }
         Some(aligned(&[
             head.map(str::to_owned).to_vec(),
             row(format!("position error, {unit}"), &mut self.places, 3),
@@ -73,8 +97,9 @@ mod tests {
                 collapsed: false,
                 saw: true,
                 moved: true,
+                state: None,
             };
-            errors.push(&estimated(0, step, None, &estimate), &episode);
+            errors.push(&estimated(&[].into(), (0, step), None, &estimate), &episode);
         }
         let table = errors.table("m").unwrap();
         let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();

@@ -28,6 +28,8 @@ pub struct Asked<'a> {
 /// A trained run, ready for any number of robots.
 pub struct Trackers {
     pub trained: Trained,
+    /// Names of coordinates, if states are of some.
+    pub names: Arc<[String]>,
     particles: Option<usize>,
     place: Place,
     /// The floor plan of the house, in houses.
@@ -57,20 +59,30 @@ impl Trackers {
             (Some(_), false) => misused!("--floor: the run is of no house, and knows its own map"),
             _ => {}
         }
-        let trackers = Self { trained, particles, place, floor };
-        trackers.begin(Place::About { pose: [0.0; 3], spread: [0.0; 3] }, Default::default())?;
+        let names = trained.config.experiment.state.coordinates.clone().into();
+        let trackers = Self { trained, names, particles, place, floor };
+        trackers.begin(trackers.somewhere()?, Default::default())?;
         Ok(trackers)
     }
 
+    /// A place to begin at, whatever it is, to see what a run can do.
+    pub fn somewhere(&self) -> Result<Place> {
+        match self.names.len() {
+            0 => Ok(Place::About { pose: [0.0; 3], spread: [0.0; 3] }),
+            count => start::told_state(&vec![0.0; count], None, &self.trained),
+        }
+    }
+
     /// Where a robot starts that is told this.
-    pub fn place(&self, told: Option<&Told>) -> Place {
-        match told {
+    pub fn place(&self, told: Option<&Told>) -> Result<Place> {
+        Ok(match told {
             None => self.place,
             Some(Told::Anywhere) => Place::Anywhere,
             Some(&Told::Pose(pose, spread)) => {
                 Place::About { pose, spread: spread.unwrap_or_else(|| start::usual_spread(&self.trained)) }
             }
-        }
+            Some(Told::State(mean, spread)) => start::told_state(mean, spread.as_deref(), &self.trained)?,
+        })
     }
 
     /// A robot there, whose random numbers have this seed and number.

@@ -5,6 +5,7 @@ mod bag_bytes;
 #[path = "../../../driftless-world/tests/bundle_bytes/mod.rs"]
 mod bundle_bytes;
 mod command_line;
+mod coordinates;
 mod going_on;
 mod importing;
 #[cfg(unix)]

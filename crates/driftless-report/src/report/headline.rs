@@ -9,6 +9,9 @@ use crate::run::Run;
 use driftless_world::Evaluation;
 use driftless_world::evaluation::{Figure, length_decimals};
 
+/// The unit of errors of named coordinates, whose own units differ.
+pub(super) const DEVIATIONS: &str = "deviations";
+
 /// Which figure, and how it is written.
 pub(super) struct Headline {
     /// With its unit, as on an axis.
@@ -41,6 +44,18 @@ impl Headline {
                 error: "error, heading included",
                 error_unit: "step sizes".into(),
                 errors: |evaluation| &evaluation.scaled_distances,
+            },
+            DEVIATIONS => Self {
+                name: "RMSE over all steps (deviations)".into(),
+                meaning: "root of the mean squared error over all steps of all trajectories, each coordinate divided by its \
+                          standard deviation in training",
+                decimals: length_decimals(DEVIATIONS),
+                of_one: Evaluation::overall_rmse,
+                metric: "rmse",
+                quantity: Quantity::AllSteps,
+                error: "error",
+                error_unit: DEVIATIONS.into(),
+                errors: |evaluation| &evaluation.position_errors,
             },
             unit => Self {
                 name: format!("position RMSE over all steps ({unit})"),

@@ -1,6 +1,7 @@
 //! The position error over time, of evaluations and of records.
 
 use super::group::Group;
+use super::headline::DEVIATIONS;
 use super::panels::series;
 use crate::chart::{LineChart, LineSeries, Point};
 use crate::record::pooled;
@@ -22,19 +23,25 @@ pub(super) fn chart(groups: &[&Group], place: &str, unit: &str) -> Option<(Strin
         series(group, steps.into_iter().filter_map(point).collect())
     };
     let lines: Vec<LineSeries> = groups.iter().map(line).filter(|line| !line.points.is_empty()).collect();
+    let what = if unit == DEVIATIONS { "error" } else { "position error" };
     let caption = format!(
-        "Position error over time on test trajectories, {place}. Bands: ± one standard error, over seeds if \
-         there are several, else over trajectories."
+        "{} over time on test trajectories, {place}. Bands: ± one standard error, over seeds if \
+         there are several, else over trajectories.",
+        capital(what)
     );
     let chart = LineChart {
-        title: format!("Position error over time: {place}"),
+        title: format!("{} over time: {place}", capital(what)),
         description: caption.clone(),
         x_name: "step".into(),
-        y_name: format!("position RMSE ({unit})"),
+        y_name: format!("{} ({unit})", what.replace("error", "RMSE")),
         series: lines,
         ..LineChart::default()
     };
     (!chart.series.is_empty()).then(|| (chart.to_svg(), caption))
+}
+
+fn capital(words: &str) -> String {
+    words[..1].to_uppercase() + &words[1..]
 }
 
 /// Of all steps, or of those that a record has.

@@ -29,7 +29,7 @@ pub(super) fn html(runs: &[&Run], comparison: &Comparison, chapters: &[Chapter],
     for table in tables.iter().filter(|table| !table.is_empty()) {
         body.push_str(&table.to_html());
     }
-    let files: Vec<String> = TABLES.iter().map(|name| format!("{name}.csv")).collect();
+    let files: Vec<String> = TABLES.iter().take(tables.len()).map(|name| format!("{name}.csv")).collect();
     body.push_str("<p class=\"files\">The same as files: ");
     body.push_str(&files.join(", "));
     body.push_str(", and each as .md.</p></section>\n");

@@ -2,7 +2,7 @@
 
 use super::group::{Comparison, Group};
 use crate::chart::escape;
-use driftless_world::evaluation::{EpisodeStep, Ground};
+use driftless_world::evaluation::{Coordinate, EpisodeStep, Ground, StateStep};
 use driftless_world::files::base64;
 use driftless_world::pose::wrap;
 use driftless_world::{Episode, Pose};
@@ -74,7 +74,7 @@ fn data(choice: &Choice) -> Value {
         "unit": plan.unit,
         "ground": plan.ground.as_ref().map(ground_data),
         "marks": plan.marks,
-        "steps": steps.iter().map(step_data).collect::<Vec<Value>>(),
+        "steps": steps.iter().map(|step| step_data(step, &choice.episode.coordinates)).collect::<Vec<Value>>(),
     })
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn ground_data(ground: &Ground) -> Value {
 }
 
 /// Errors are computed here, so that the script needs to know nothing about angles.
-fn step_data(step: &EpisodeStep) -> Value {
+fn step_data(step: &EpisodeStep, coordinates: &[Coordinate]) -> Value {
     let pose = |[x, y, heading]: [f32; 3]| Pose::new(f64::from(x), f64::from(y), f64::from(heading));
     let both = step.truth.map(pose).zip(step.estimate.map(pose));
     let rounded = |value: f64| (1000.0 * value).round() / 1000.0;
@@ -94,7 +94,19 @@ fn step_data(step: &EpisodeStep) -> Value {
         "camera": base64::encode(&step.camera),
         "evidence": step.log_evidence,
         "scan": step.scan,
-        "error": both.map(|(truth, estimate)| rounded(truth.distance(estimate))),
-        "turn": both.map(|(truth, estimate)| rounded(wrap(estimate.heading - truth.heading).abs().to_degrees())),
+        "error": match &step.state {
+            Some(state) => deviations(state, coordinates).map(rounded),
+            None => both.map(|(truth, estimate)| rounded(truth.distance(estimate))),
+        },
+        "turn": both.filter(|_| step.state.is_none()).map(|(truth, estimate)| rounded(wrap(estimate.heading - truth.heading).abs().to_degrees())),
     })
+}
+
+/// How far an estimate of named coordinates is off, each divided by its deviation.
+fn deviations(state: &StateStep, coordinates: &[Coordinate]) -> Option<f64> {
+    let both = state.truth.as_ref()?.iter().zip(&state.estimate).zip(coordinates);
+    let square = |((truth, estimate), one): ((&f64, &Option<f64>), &Coordinate)| {
+        Some((one.difference((*estimate)?, *truth) / one.deviation).powi(2))
+    };
+    both.map(square).sum::<Option<f64>>().map(f64::sqrt)
 }

@@ -13,7 +13,7 @@ const FINE: usize = 2;
 const COARSE: usize = 1;
 
 fn evaluations<'a>(group: &'a Group) -> Vec<&'a Evaluation> {
-    group.runs.iter().filter_map(|run| run.evaluation.as_ref()).collect()
+    super::panels::evaluations(group).collect()
 }
 
 /// World, method, labels, seeds, trajectories.

@@ -34,7 +34,7 @@ fn episode(about: About) -> Episode {
         let camera = (t % 2 == 1).then_some((4, 4, image.as_slice()));
         let log_evidence = Some(-f64::from(t));
         episode
-            .push(&Seen { truth, estimate, particles: &particles, camera, log_evidence, scan: None })
+            .push(&Seen { truth, estimate, particles: &particles, camera, log_evidence, ..Seen::default() })
             .unwrap();
     }
     episode

@@ -53,9 +53,9 @@ impl About {
     }
 }
 
-/// How many decimals lengths in a unit are shown with: millimetres where it is a metre.
+/// How many decimals lengths in a unit are shown with: millimetres where it is a metre, thousandths of deviations.
 pub fn length_decimals(unit: &str) -> usize {
-    if unit == "m" { 3 } else { 1 }
+    if ["m", "deviations"].contains(&unit) { 3 } else { 1 }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::about::About;
 use super::cloud::{Cloud, Particle, text};
+use super::coordinates::Coordinate;
 use super::plan::Plan;
 use super::predicted_scan::PredictedScan;
 use crate::error::{Error, Result};
@@ -24,6 +25,20 @@ pub struct Seen<'a> {
     pub log_evidence: Option<f64>,
     /// What the image was believed to say of distances, if the method predicts them.
     pub scan: Option<&'a PredictedScan>,
+    /// The state, where it is of named coordinates.
+    pub state: Option<&'a StateStep>,
+}
+
+/// A state of named coordinates at a step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StateStep {
+    /// The true one, if it is known.
+    pub truth: Option<Vec<f64>>,
+    /// The estimated one; none where that was not finite.
+    pub estimate: Vec<Option<f64>>,
+    /// Standard deviations of the belief; empty if there is none.
+    pub deviation: Vec<f64>,
 }
 
 /// One step, rounded and packed.
@@ -44,6 +59,9 @@ pub struct EpisodeStep {
     /// A predicted range scan, if the method has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scan: Option<PredictedScan>,
+    /// The state, where it is of named coordinates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<StateStep>,
 }
 
 /// A trajectory, the belief along it and the world around it.
@@ -56,6 +74,9 @@ pub struct Episode {
     pub about: About,
     /// The world.
     pub plan: Plan,
+    /// Named coordinates of states; poses are then the first two of them, and headings mean nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub coordinates: Vec<Coordinate>,
     /// The steps.
     pub steps: Vec<EpisodeStep>,
 }
@@ -65,7 +86,7 @@ impl Episode {
     pub fn new(title: impl Into<String>, about: About, plan: Plan) -> Result<Self> {
         about.check()?;
         plan.check()?;
-        Ok(Self { title: title.into(), about, plan, steps: Vec::new() })
+        Ok(Self { title: title.into(), about, plan, coordinates: Vec::new(), steps: Vec::new() })
     }
 
     /// Adds a step. Errors: an image or a scan that is none.
@@ -96,6 +117,7 @@ impl Episode {
             camera,
             log_evidence: seen.log_evidence.filter(|value| value.is_finite()),
             scan: seen.scan.cloned(),
+            state: seen.state.cloned(),
         })
     }
 
@@ -103,9 +125,21 @@ impl Episode {
         self.plan.check()?;
         for (i, step) in self.steps.iter().enumerate() {
             let scan = step.scan.as_ref().map_or(Ok(()), PredictedScan::check);
-            step.particles.check().and(scan).map_err(|error| error.in_record(format_args!("step {i}")))?;
+            let state = step.state.as_ref().map_or(Ok(()), |state| state.check(self.coordinates.len()));
+            let parts = step.particles.check().and(scan).and(state);
+            parts.map_err(|error| error.in_record(format_args!("step {i}")))?;
         }
         Ok(())
+    }
+}
+
+impl StateStep {
+    fn check(&self, count: usize) -> Result<()> {
+        let lengths = [self.truth.as_ref().map_or(count, Vec::len), self.estimate.len()];
+        if lengths == [count; 2] && (self.deviation.is_empty() || self.deviation.len() == count) {
+            return Ok(());
+        }
+        Err(Error::new(format!("does not have {count} numbers")).in_field("state"))
     }
 }
 

@@ -1,5 +1,6 @@
 //! How far one estimate is from the truth, in units, in radians and in step sizes.
 
+use super::coordinates::Coordinate;
 use crate::error::{Error, Result};
 use crate::pose::{Pose, wrap};
 
@@ -11,7 +12,7 @@ const STEP_SIZES: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 /// The errors of one estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Errors {
-    /// Distance of the positions.
+    /// Distance of the positions; of named coordinates √ Σ_k (Δ_k / deviation_k)².
     pub(super) position: f64,
     /// Absolute difference of the headings, radians, at most π.
     pub(super) heading: f64,
@@ -40,13 +41,26 @@ impl Errors {
             differences.iter().zip(step_sizes).map(|(difference, size)| (difference / size).powi(2)).sum();
         Some(Self { position: truth.distance(estimate), heading, squared_scaled })
     }
+
+    /// The same of named coordinates, whose differences are divided by their sizes; there is no heading.
+    pub(super) fn of_state(truth: &[f64], estimate: &[f64], coordinates: &[Coordinate]) -> Option<Self> {
+        if !estimate.iter().copied().all(is_usable) {
+            return None;
+        }
+        let squares = |size: fn(&Coordinate) -> f64| -> f64 {
+            let all = coordinates.iter().zip(truth.iter().zip(estimate));
+            all.map(|(one, (truth, estimate))| (one.difference(*estimate, *truth) / size(one)).powi(2)).sum()
+        };
+        let position = squares(|one| one.deviation).sqrt();
+        Some(Self { position, heading: 0.0, squared_scaled: squares(|one| one.step) })
+    }
 }
 
-pub(super) fn check_step_sizes(sizes: [f64; 3]) -> Result<()> {
+pub(super) fn check_step_sizes(sizes: &[f64]) -> Result<()> {
     if sizes.iter().all(|size| STEP_SIZES.contains(size)) {
         return Ok(());
     }
-    let problem = format!("{sizes:?} are not three positive numbers between 1e-9 and 1e9");
+    let problem = format!("{sizes:?} are not positive numbers between 1e-9 and 1e9");
     Err(Error::new(problem).in_field("step sizes"))
 }
 
@@ -84,7 +98,7 @@ mod tests {
             }
         }
         assert!(
-            check_step_sizes([1.0, 0.0, 1.0]).is_err() && check_step_sizes([1.0, f64::NAN, 1.0]).is_err()
+            check_step_sizes(&[1.0, 0.0, 1.0]).is_err() && check_step_sizes(&[1.0, f64::NAN, 1.0]).is_err()
         );
     }
 }

@@ -84,6 +84,11 @@ impl StepFigures {
             effective_sample_size: belief(|track| &track.effective_sample_size),
         }
     }
+
+    /// The same of what has no heading.
+    pub(super) fn without_heading(&mut self) {
+        (self.heading_rmse, self.heading_median) = (None, None);
+    }
 }
 
 fn quartiles(sorted: &[f64]) -> Option<[f64; 3]> {

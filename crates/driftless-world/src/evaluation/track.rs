@@ -1,6 +1,7 @@
 //! One trajectory as a filter saw it.
 
 use super::cloud::Particle;
+use super::coordinates::States;
 use super::errors::{Compared, Errors, is_place, is_usable};
 use super::predicted_scan::PredictedScan;
 use crate::error::{Error, Result};
@@ -25,6 +26,8 @@ pub struct Track {
     pub clouds: Option<Vec<Vec<Particle>>>,
     /// The range scans that were predicted, T, if they were asked for; none where an image said nothing.
     pub scans: Option<Vec<Option<PredictedScan>>>,
+    /// States of named coordinates. Errors are theirs then, and poses only what a picture shows of them: the first two.
+    pub states: Option<States>,
 }
 
 impl Track {
@@ -59,6 +62,7 @@ impl Track {
             ("log_evidence", self.log_evidence.as_ref().map(Vec::len)),
             ("clouds", self.clouds.as_ref().map(Vec::len)),
             ("scans", self.scans.as_ref().map(Vec::len)),
+            ("states", self.states.as_ref().map(|states| states.estimate.len().min(states.truth.len()))),
         ];
         for (name, length) in lengths {
             if let Some(length) = length.filter(|length| *length != self.len()) {

@@ -17,6 +17,7 @@ use crate::pose::Pose;
 use driftless_core::Belief;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Where a robot was believed to be after a step. What is NaN or absent is not known.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -47,6 +48,20 @@ pub struct Estimated {
     pub saw: bool,
     /// Whether there was odometry.
     pub moved: bool,
+    /// The state, where it is of named coordinates; pose and covariance mean nothing then.
+    #[serde(skip)]
+    pub state: Option<EstimatedState>,
+}
+
+/// An estimate of named coordinates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EstimatedState {
+    /// Their names.
+    pub names: Arc<[String]>,
+    /// Mean of each; of angles its direction.
+    pub mean: Vec<f64>,
+    /// Around that mean, row after row; NaN where a method does not know it.
+    pub covariance: Vec<f64>,
 }
 
 fn three<S: serde::Serializer>(pose: &Pose, serializer: S) -> std::result::Result<S::Ok, S::Error> {
@@ -57,6 +72,13 @@ impl Estimated {
     /// The seconds, or the number of the step.
     fn clock(&self) -> f64 {
         self.time.unwrap_or(self.step as f64)
+    }
+}
+
+impl EstimatedState {
+    /// Whether a coordinate cannot have this name, as another column of tables has it.
+    pub fn is_taken(name: &str) -> bool {
+        table::is_taken(name)
     }
 }
 
@@ -74,6 +96,11 @@ pub enum EstimateFormat {
 }
 
 impl EstimateFormat {
+    /// Whether it holds poses in the plane alone.
+    pub fn is_planar(self) -> bool {
+        matches!(self, Self::Tum | Self::Mcap)
+    }
+
     /// By the end of a file's name.
     pub fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {

@@ -87,6 +87,7 @@ pub struct WriteOptions {
 }
 
 /// An episode on its way into a file.
+#[expect(clippy::large_enum_variant, reason = "one at a time is alive, and most are plain")]
 #[derive(Clone, Debug)]
 pub enum Entry {
     /// As a trainer sees it.

@@ -157,6 +157,20 @@ fn log_files() {
     torture(|random| mutant(&parts, random), read);
 }
 
+/// States of five coordinates, and as many changes.
+#[test]
+fn logs_of_named_coordinates() {
+    let mut parts = log_parts();
+    let mut states = floats(50);
+    states[..20].copy_from_slice(&f32::NAN.to_le_bytes().repeat(5));
+    parts[0] = part("observations", Dtype::F32, &[10, 4], floats(40));
+    parts[1] = part("actions", Dtype::F32, &[10, 5], floats(50));
+    parts[2] = part("poses", Dtype::F32, &[10, 5], states);
+    let read = |bytes: Vec<u8>| read_all(&LogFile::from_source(Source::from(bytes))?);
+    read(zipped(&parts, Method::Deflated)).unwrap();
+    torture(|random| mutant(&parts, random), read);
+}
+
 #[test]
 fn zip_files() {
     let parts = log_parts();

@@ -22,6 +22,7 @@ fn row(episode: usize, step: usize, time: Option<f64>) -> Estimated {
         collapsed: false,
         saw: true,
         moved: step > 0,
+        state: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a robot's log looks like: which sensors it seems to hold, and why.
 
+mod coordinates;
 mod readings;
 mod suspect;
 
@@ -46,6 +47,13 @@ pub fn describe(experiment: &Experiment, path: &Path) -> Result<Described> {
         file.len(),
         episodes.len()
     ));
+    if coordinates::are_meant(&experiment, &episodes[0]) {
+        let described = coordinates::describe(&mut experiment, &episodes, &mut notes);
+        described.map_err(|error| error.in_file(path))?;
+        experiment.trajectories = experiment.trajectories.min(file.len());
+        experiment.check()?;
+        return Ok(Described { experiment, notes });
+    }
     notes.push(moving(&mut experiment, &episodes[0]));
     if experiment.sensor.is_empty() {
         for (sensor, why) in sensors_of(&experiment, &episodes, file.beam_angles()) {
@@ -70,8 +78,8 @@ fn moving(experiment: &mut Experiment, first: &Trajectory) -> String {
         experiment.motion.kind = MotionKind::None;
     }
     let state = match experiment.state.kind {
-        StateKind::Pose => "planar pose (x, y, heading)",
-        StateKind::Position => "position (x, y; `poses` have two numbers)",
+        StateKind::Pose => "planar pose (x, y, heading; other states need names: state.coordinates)",
+        StateKind::Position => "position (x, y; other states need names: state.coordinates)",
     };
     let motion = match (experiment.motion.kind, experiment.frame()) {
         (MotionKind::None, _) => "a random walk (there are no `actions`), its noise learned from the labels",

@@ -5,14 +5,17 @@ mod method_name;
 mod motion;
 mod robot;
 mod sensor;
+mod state;
 
 pub use house::{
     HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, SeenImages, SeenMaps, ViewGeometry,
 };
 pub use method_name::MethodName;
-pub use motion::{MotionFrame, MotionKind, MotionSettings, StateKind, StateSettings};
+pub use motion::{MotionFrame, MotionKind, MotionSettings};
 pub use robot::{RobotSettings, RobotStart};
+pub(super) use sensor::MOST_EXPECTED;
 pub use sensor::{ScanModel, SensorEncoder, SensorKind, SensorSettings};
+pub use state::{StateKind, StateSettings};
 
 use super::Ablation;
 use crate::config;
@@ -235,6 +238,16 @@ impl Experiment {
         if self.world == WorldKind::House && own > 0 { own } else { self.particles }
     }
 
+    /// Standard deviations of what is told of a first state of named coordinates.
+    pub fn start_spread(&self) -> Vec<f64> {
+        let (space, robot) = (self.state.space(), &self.robot);
+        let usual = |k: usize| {
+            if space.is_angle(k) { robot.start_degrees.to_radians() } else { robot.start_distance }
+        };
+        let told = |k: usize| self.state.start_spread.get(k).copied().unwrap_or_else(|| usual(k));
+        (0..space.dimension()).map(told).collect()
+    }
+
     /// The frame that actions are written in.
     pub fn frame(&self) -> Frame {
         match self.world {
@@ -262,7 +275,11 @@ impl Experiment {
         if self.world != WorldKind::Robot && !own {
             return Err(Error::setting("motion", "and state are for logs of one's own: world = \"robot\""));
         }
-        self.sensor.iter().try_for_each(SensorSettings::check)?;
+        self.state.check()?;
+        let is_planar = self.state.is_planar();
+        self.sensor
+            .iter()
+            .try_for_each(|sensor| sensor.check().and_then(|()| sensor.check_state(is_planar)))?;
         let twice =
             |(k, sensor): &(usize, &SensorSettings)| self.sensor[..*k].iter().any(|s| s.name == sensor.name);
         if let Some((_, sensor)) = self.sensor.iter().enumerate().find(twice) {

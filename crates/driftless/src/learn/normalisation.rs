@@ -1,6 +1,10 @@
 //! Normalisation statistics: means and sizes of training data, by which networks see everything.
 
-use super::TrainingSet;
+mod coordinates;
+
+pub use coordinates::CoordinateScale;
+
+use super::{Experiment, TrainingSet};
 use crate::batch::{PixelScale, ReadingScale, images_of};
 use crate::error::{Error, Result};
 use driftless_world::labels::Lesson;
@@ -53,6 +57,9 @@ pub struct Normalisation {
     pub low: [f64; 3],
     /// Greatest of known poses; π for the heading, unless it never changes.
     pub high: [f64; 3],
+    /// Of states of named coordinates, for which what is said of poses above means nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub coordinates: Vec<CoordinateScale>,
 }
 
 impl Normalisation {
@@ -71,24 +78,21 @@ impl Normalisation {
         Self::measure_in(if is_maze { Frame::Reflected } else { Frame::Robot }, lessons)
     }
 
+    /// Measures the lessons of an experiment.
+    pub fn measure_for(experiment: &Experiment, lessons: &TrainingSet) -> Result<Self> {
+        if experiment.state.is_planar() {
+            Self::measure_in(experiment.frame(), lessons)
+        } else {
+            Self::measure_states(&experiment.state, lessons)
+        }
+    }
+
     /// Measures lessons whose actions are written in this frame. A size that would be 0 is 1; what is missing of the
     /// actions is left out.
     pub fn measure_in(frame: Frame, lessons: &TrainingSet) -> Result<Self> {
-        // Floor plans are large, and a few hundred trajectories say enough of sizes.
-        let all: Vec<usize> = (0..lessons.len()).collect();
-        let mut measured = Vec::new();
-        for handful in all[..all.len().min(MOST)].chunks(HANDFUL) {
-            measured.extend(lessons.lessons(handful, 0)?.into_iter().map(Lesson::without_floor));
-        }
-        let lessons = measured;
-        let images: Vec<Cow<Images>> = lessons.iter().filter_map(taken).collect();
+        let lessons = some(lessons)?;
         let problem = |what: String| Error::File(driftless_world::Error::new(what));
-        let pixels = if images.is_empty() && !lessons.is_empty() {
-            PixelScale::none()
-        } else {
-            PixelScale::measure(images.iter().map(AsRef::as_ref))
-                .map_err(|what| problem(format!("training data: {what}")))?
-        };
+        let pixels = pixels_of(&lessons)?;
         let readings = ReadingScale::measure(&lessons);
         let (mut states, mut actions) = ([Moments::default(); 3], [Moments::default(); 3]);
         let mut steps = StepSizes::default();
@@ -131,6 +135,9 @@ impl Normalisation {
         }
         if self.low.iter().zip(self.high).any(|(low, high)| *low > high) {
             return wrong("low", "is above high");
+        }
+        if !self.coordinates.is_empty() {
+            return self.check_coordinates();
         }
         self.check_world()
     }
@@ -178,6 +185,7 @@ impl Normalisation {
             step_size: [size(step[0]), size(step[0]), turn],
             low: [edge(0, states[0].min), edge(1, states[1].min), heading[0]],
             high: [edge(0, states[0].max), edge(1, states[1].max), heading[1]],
+            coordinates: Vec::new(),
         }
     }
 }
@@ -236,6 +244,25 @@ impl StepSizes {
             if self.along_axes.count > 0 { self.along_axes.mean } else { self.lengths.mean * FRAC_2_PI };
         [position, self.turns.mean]
     }
+}
+
+/// Lessons that are measured. Floor plans are large, and a few hundred trajectories say enough of sizes.
+fn some(lessons: &TrainingSet) -> Result<Vec<Lesson>> {
+    let all: Vec<usize> = (0..lessons.len()).collect();
+    let mut measured = Vec::new();
+    for handful in all[..all.len().min(MOST)].chunks(HANDFUL) {
+        measured.extend(lessons.lessons(handful, 0)?.into_iter().map(Lesson::without_floor));
+    }
+    Ok(measured)
+}
+
+fn pixels_of(lessons: &[Lesson]) -> Result<PixelScale> {
+    let images: Vec<Cow<Images>> = lessons.iter().filter_map(taken).collect();
+    if images.is_empty() && !lessons.is_empty() {
+        return Ok(PixelScale::none());
+    }
+    let problem = |what| Error::File(driftless_world::Error::new(format!("training data: {what}")));
+    PixelScale::measure(images.iter().map(AsRef::as_ref)).map_err(problem)
 }
 
 /// All images that were taken.

@@ -25,7 +25,7 @@ use super::{AllRanks, Detail, EpochReport, Experiment, Method, Normalisation, Tr
 use crate::error::{Error, Result};
 use crate::parameters::Named;
 use checkpoint::Checkpoint;
-use driftless_world::evaluation::{About, Evaluation};
+use driftless_world::evaluation::{About, Thresholds};
 use driftless_world::trajectory::Trajectory;
 use std::path::Path;
 
@@ -217,7 +217,7 @@ impl Session {
         let (particles, seed) = (experiment.validation_particles(), experiment.seed);
         let how = Tracking { particles, seed, detail: Detail::Means };
         let tracks = self.method.track(&self.material.validation, how)?;
-        let evaluation = Evaluation::of(About::default(), self.normalisation.step_size, &tracks)?;
+        let evaluation = self.normalisation.evaluation(About::default(), Thresholds::default(), &tracks)?;
         Ok(Some(Validation::of(&evaluation)))
     }
 
@@ -252,7 +252,7 @@ impl Session {
 
 /// The normalisation of what is learned from, whose file an error names.
 fn measured(config: &RunConfig, material: &Material) -> Result<Normalisation> {
-    Normalisation::measure_in(config.experiment.frame(), &material.training).map_err(|error| match error {
+    Normalisation::measure_for(&config.experiment, &material.training).map_err(|error| match error {
         Error::File(error) => Error::File(error.in_file(&config.data.train)),
         other => other,
     })

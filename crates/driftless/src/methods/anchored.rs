@@ -259,6 +259,7 @@ mod tests {
             step_size: [1.0; 3],
             low: [0.0; 3],
             high: [9.0; 3],
+            coordinates: Vec::new(),
         }
     }
 

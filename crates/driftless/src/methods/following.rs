@@ -57,7 +57,7 @@ pub(super) fn episode_seed(seed: u64, episode: u64) -> u64 {
 /// Where a robot online starts, as lessons have it.
 pub(super) fn told(place: Place) -> Option<Start> {
     match place {
-        Place::Anywhere | Place::Room(_) => None,
+        Place::Anywhere | Place::Room(_) | Place::State { .. } => None,
         Place::About { pose, spread } => {
             let [pose, spread] = [pose, spread].map(|numbers| numbers.map(|x| x as f32));
             Some(Start::About { pose, spread })

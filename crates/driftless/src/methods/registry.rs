@@ -4,10 +4,11 @@
 
 use super::lstm::LstmMethod;
 use super::regression::Regression;
+use super::robot;
 use super::sdpf::{self, Variant};
 use super::{
-    AnchoredEm, HouseLstm, Jonschkowski, Mcl, PfnetFilter, RangeScan, RobotEm, RobotOdometry, Supervision,
-    Training, Unlearned, UnlearnedMethod,
+    AnchoredEm, HouseLstm, Jonschkowski, Mcl, PfnetFilter, RangeScan, Supervision, Training, Unlearned,
+    UnlearnedMethod,
 };
 use crate::error::Result;
 use crate::learn::{Experiment, Method, Normalisation, WorldKind};
@@ -47,11 +48,11 @@ pub const METHODS: &[Registered] = &[
     Registered { id: "driftless", label: "Driftless (label-anchored EM)", learns: FromAllSteps, builds: &[
         (Maze, |e, s| Ok(Box::new(AnchoredEm::new(e, s, Supervision::BetweenLabels)?))),
         (House, |e, s| Ok(Box::new(RangeScan::new(e, s, Supervision::BetweenLabels)?))),
-        (Robot, |e, s| Ok(Box::new(RobotEm::new(e, s, Supervision::BetweenLabels)?)))] },
+        (Robot, |e, s| robot::build(e, s, Supervision::BetweenLabels))] },
     Registered { id: "driftless-supervised", label: "Driftless, labels only", learns: FromLabels, builds: &[
         (Maze, |e, s| Ok(Box::new(AnchoredEm::new(e, s, Supervision::LabelsAlone)?))),
         (House, |e, s| Ok(Box::new(RangeScan::new(e, s, Supervision::LabelsAlone)?))),
-        (Robot, |e, s| Ok(Box::new(RobotEm::new(e, s, Supervision::LabelsAlone)?)))] },
+        (Robot, |e, s| robot::build(e, s, Supervision::LabelsAlone))] },
     Registered { id: "sdpf", label: "SDPF (paper)", learns: FromAllSteps, builds: &[
         (Maze, |e, s| sdpf::build(Variant::Paper, e, s)),
         (House, |e, s| Ok(Box::new(PfnetFilter::new(e, s, Training::Sdpf)?))),
@@ -74,7 +75,7 @@ pub const METHODS: &[Registered] = &[
         (Robot, |e, s| Ok(Box::new(LstmMethod::of_log(e, s)?)))] },
     Registered { id: "odometry", label: "odometry alone", learns: Nothing, builds: &[
         (House, |e, s| Ok(Box::new(UnlearnedMethod::new(Unlearned::Odometry, e, s)))),
-        (Robot, |e, _| Ok(Box::new(RobotOdometry { frame: e.frame() })))] },
+        (Robot, |e, _| Ok(robot::build_odometry(e)))] },
     Registered { id: "classical", label: "classical Monte-Carlo localisation", learns: Nothing, builds: &[
         (House, |e, s| Ok(Box::new(UnlearnedMethod::new(Unlearned::Classical, e, s))))] },
     Registered { id: "mcl", label: "Monte-Carlo localisation", learns: FromLabels, builds: &[

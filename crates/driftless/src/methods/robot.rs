@@ -9,6 +9,7 @@ mod anywhere;
 mod beacons;
 mod bound;
 mod calibration;
+mod coordinates;
 mod fitting;
 mod given;
 mod mcl;
@@ -23,6 +24,7 @@ mod textbook_scan;
 mod tracks;
 mod walks;
 
+pub use coordinates::{CoordinateEm, CoordinateOdometry};
 pub(crate) use given::check as check_given;
 pub use mcl::Mcl;
 pub use odometry::RobotOdometry;
@@ -71,6 +73,26 @@ struct Tuning {
     tempering: f64,
     /// What the motion's noise is multiplied by.
     noise: f64,
+}
+
+/// The method `driftless` or its supervised twin for a log of one's own, in the plane or of named coordinates.
+pub(super) fn build(
+    experiment: &Experiment,
+    normalisation: &Normalisation,
+    supervision: Supervision,
+) -> Result<Box<dyn Method>> {
+    if experiment.state.is_planar() {
+        return Ok(Box::new(RobotEm::new(experiment, normalisation, supervision)?));
+    }
+    Ok(Box::new(CoordinateEm::new(experiment, normalisation, supervision)?))
+}
+
+/// Odometry alone, likewise.
+pub(super) fn build_odometry(experiment: &Experiment) -> Box<dyn Method> {
+    if experiment.state.is_planar() {
+        return Box::new(RobotOdometry { frame: experiment.frame() });
+    }
+    Box::new(CoordinateOdometry::new(experiment))
 }
 
 /// The methods `driftless` and `driftless-supervised` for logs of one's own.

@@ -4,7 +4,7 @@ use driftless_core::Belief;
 use driftless_world::pose::Pose;
 
 /// Where the robot is believed to be after a step.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// Mean position, and the direction of the mean heading.
     pub pose: Pose,
@@ -22,6 +22,17 @@ pub struct Estimate {
     pub saw: bool,
     /// Whether there was an action.
     pub moved: bool,
+    /// The state, of a run whose states are of named coordinates; pose and covariance mean nothing then.
+    pub state: Option<Box<StateEstimate>>,
+}
+
+/// What a state of named coordinates is believed to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StateEstimate {
+    /// Mean of each coordinate; of an angle its direction.
+    pub mean: Vec<f64>,
+    /// Around that mean, row after row; NaN where a method does not know it.
+    pub covariance: Vec<f64>,
 }
 
 impl Estimate {
@@ -38,6 +49,40 @@ impl Estimate {
             collapsed: false,
             saw: true,
             moved: true,
+            state: None,
+        }
+    }
+
+    pub(crate) fn of_state(belief: &Belief) -> Self {
+        let (mean, covariance) = (belief.mean(), belief.covariance());
+        Self {
+            effective_sample_size: belief.weights.effective_sample_size(),
+            particles: belief.particles.len(),
+            saw: true,
+            moved: true,
+            state: Some(Box::new(StateEstimate { mean, covariance })),
+            ..Self::unknown()
+        }
+    }
+
+    /// Of a state without a belief.
+    pub(crate) fn of_state_alone(mean: Vec<f64>) -> Self {
+        let covariance = vec![f64::NAN; mean.len() * mean.len()];
+        Self { state: Some(Box::new(StateEstimate { mean, covariance })), ..Self::unknown() }
+    }
+
+    /// Of which nothing is known.
+    fn unknown() -> Self {
+        Self {
+            pose: Pose::new(f64::NAN, f64::NAN, f64::NAN),
+            covariance: [[f64::NAN; 3]; 3],
+            effective_sample_size: f64::NAN,
+            particles: 0,
+            lost: None,
+            collapsed: false,
+            saw: false,
+            moved: false,
+            state: None,
         }
     }
 }

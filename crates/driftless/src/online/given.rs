@@ -1,7 +1,7 @@
 //! What a robot online is told: where it starts, and what it has at a step.
 
 use crate::error::{Error, Result};
-use driftless_world::trajectory::Start as Told;
+use driftless_world::trajectory::{Coordinates, Start as Told};
 
 /// What is known of where a robot starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -17,6 +17,13 @@ pub enum Place {
         pose: [f64; 3],
         /// Standard deviations of them.
         spread: [f64; 3],
+    },
+    /// Of a run whose states are of named coordinates: it is about this.
+    State {
+        /// A number for each coordinate.
+        mean: Coordinates,
+        /// Standard deviations of them.
+        spread: Coordinates,
     },
 }
 
@@ -43,6 +50,8 @@ pub struct Step<'a> {
     /// Odometry since the step before, as in the training log: x ahead, y to the left and turn in radians. Of a run whose
     /// motion is of the kind velocity, these a second.
     pub odometry: Option<[f64; 3]>,
+    /// Of a run whose states are of named coordinates: by how much each changed since the step before, or changes a second.
+    pub change: Option<&'a [f64]>,
     /// Seconds on any clock, for velocities.
     pub time: Option<f64>,
 }
@@ -66,12 +75,17 @@ impl Place {
                 let [pose, spread] = [pose, spread].map(|numbers| numbers.map(|x| x as f32));
                 Told::About { pose, spread }
             }
+            Self::State { mean, spread } => Told::State { mean, spread },
         }
     }
 
     /// Fails if it is not a place.
     pub(super) fn check(&self) -> Result<()> {
-        let Self::About { pose, spread } = self else { return Ok(()) };
+        let (pose, spread): (&[f64], &[f64]) = match self {
+            Self::Anywhere | Self::Room(_) => return Ok(()),
+            Self::About { pose, spread } => (pose, spread),
+            Self::State { mean, spread } => (mean, spread),
+        };
         if !pose.iter().all(|x| x.abs() < 1e30) || !spread.iter().all(|x| (0.0..1e30).contains(x)) {
             return Err(Error::setting("start", "must be finite, and its spread 0 or more"));
         }

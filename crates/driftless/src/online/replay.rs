@@ -71,7 +71,7 @@ pub(crate) fn seen_at(lesson: &Lesson, t: usize) -> Observation<'_> {
 fn observed<'a>(
     observations: &'a Observations,
     camera: Option<&'a Camera>,
-    actions: &Rows,
+    actions: &'a Rows,
     t: usize,
 ) -> Observation<'a> {
     let (rows, images) = parts(observations, camera);
@@ -81,6 +81,7 @@ fn observed<'a>(
         readings: rows.map(|rows| rows.row(t)),
         image: images.filter(|_| is_seen).map(|images| (images, t)),
         action: sensible(action),
+        change: (actions.width() > 0).then(|| actions.row(t)).filter(|row| row.iter().all(|x| x.is_finite())),
     }
 }
 
@@ -133,7 +134,17 @@ fn whole_estimate(
     let moved = episode.actions.width() > 0 && is_known(episode.actions.row(t));
     let covariance = belief.map_or([[f64::NAN; 3]; 3], |belief| Estimate::of(belief).covariance);
     let particles = belief.map_or(0, |belief| belief.particles.len());
-    Estimate { pose, covariance, effective_sample_size, particles, lost: None, collapsed: false, saw, moved }
+    Estimate {
+        pose,
+        covariance,
+        effective_sample_size,
+        particles,
+        lost: None,
+        collapsed: false,
+        saw,
+        moved,
+        state: None,
+    }
 }
 
 /// Particles of a report as those of a filter.

@@ -6,7 +6,7 @@ use super::images::{image_gradients, image_net, load_images};
 use crate::dropout::Phase;
 use crate::error::Result;
 use crate::model::{MOST_LOG_SHARPNESS, SharpMatch};
-use crate::nets::{Activation, ImageEncoder, PlaceEncoder, Projected, Waves};
+use crate::nets::{Activation, ImageEncoder, PlaceEncoder, Projected, Turned, Waves};
 use crate::parameters::{self, Named, Net};
 use driftless_core::{Particles, Space};
 use driftless_kernels::Cpu;
@@ -30,7 +30,7 @@ pub(crate) struct FrameEncoder {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EncoderWorkspace {
     memory: PairMemory,
-    turned: [Vec<f32>; 7],
+    turned: Turned,
     rows: Vec<f32>,
 }
 
@@ -74,7 +74,7 @@ impl FrameEncoder {
 
     fn rows(&self, poses: &Particles) -> Vec<f32> {
         let mut rows = Vec::new();
-        self.waves.rows(poses, self.pair.places.input_width(), &mut Default::default(), &mut rows);
+        self.waves.rows(poses, self.pair.places.input_width(), &mut Turned::default(), &mut rows);
         rows
     }
 

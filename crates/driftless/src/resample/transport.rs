@@ -61,7 +61,7 @@ impl OptimalTransport {
         let part = |k: usize| states.clone().slice_dim(2, k..k + 1); // [B, N, 1]
         let is_angle = |k: usize| self.space.angles().contains(&k);
         let first = (0..size).map(|k| if is_angle(k) { part(k).cos() } else { part(k) });
-        let sines = self.space.angles().iter().map(|&k| part(k).sin());
+        let sines = self.space.angles().into_iter().map(|k| part(k).sin());
         Tensor::cat(first.chain(sines).collect(), 2)
     }
 

@@ -203,7 +203,8 @@ fn online_as_recorded() {
                 Observations::Images(images) => (None, Some(images)),
             };
             let action = Some(std::array::from_fn(|k| f64::from(episode.actions.row(t)[k])));
-            let seen = Observation { readings, image: images.map(|images| (images, t)), action };
+            let image = images.map(|images| (images, t));
+            let seen = Observation { readings, image, action, change: None };
             let found = filter.step(seen);
             assert!(
                 found.pose == track.estimate[t] && found.saw,

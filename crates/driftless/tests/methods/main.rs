@@ -3,6 +3,7 @@
 mod between_labels;
 #[path = "../../../driftless-world/tests/bundle_bytes/mod.rs"]
 mod bundle_bytes;
+mod coordinates;
 mod given_map;
 mod house;
 mod jonschkowski;

@@ -79,7 +79,7 @@ fn online(method: &dyn Method, walk: &Trajectory, number: u64) -> Vec<Pose> {
             Place::About { pose: pose.map(f64::from), spread: spread.map(f64::from) }
         }
         Start::Room(room) => Place::Room(room),
-        Start::House => Place::Anywhere,
+        Start::State { .. } | Start::House => Place::Anywhere,
     };
     let start = OnlineStart { seed: TRACKING.seed, episode: number, place, ..OnlineStart::default() };
     let floor = walk.floor.as_ref().unwrap();

@@ -368,7 +368,7 @@ fn positions_among_beacons() {
     };
     let all: Vec<Trajectory> = (0..12).map(one).collect();
     let sensor = SensorSettings { kind: SensorKind::Ranges, columns: [0, 4], ..SensorSettings::default() };
-    let state = StateSettings { kind: StateKind::Position };
+    let state = StateSettings { kind: StateKind::Position, ..StateSettings::default() };
     let lessons = set(all[..8].to_vec(), 0.1);
     let statistics = Normalisation::measure_in(Frame::World, &lessons).unwrap();
     let mut method =

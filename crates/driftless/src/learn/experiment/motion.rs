@@ -1,28 +1,10 @@
-//! What of a robot is followed, and how the motions of its log are written: `[state]` and `[motion]` of experiments.
+//! How the motions of a robot's log are written: `[motion]` of experiments.
 
+use super::state::{StateKind, StateSettings};
 use driftless_world::pose::Frame;
 use driftless_world::trajectory::{Labels, Rows};
 use driftless_world::{Error, Result, Trajectory};
 use serde::{Deserialize, Serialize};
-
-/// What of the robot is followed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StateKind {
-    /// x, y and heading.
-    #[default]
-    Pose,
-    /// x and y of something that has no heading, or none that matters: a pose that always looks along x.
-    Position,
-}
-
-/// `[state]`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct StateSettings {
-    /// What of the robot is followed.
-    pub kind: StateKind,
-}
 
 /// What actions mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,8 +50,44 @@ impl MotionSettings {
         }
     }
 
+    /// An episode as methods see it: in the plane, or of named coordinates.
+    pub(in crate::learn) fn lived(self, state: &StateSettings, episode: Trajectory) -> Result<Trajectory> {
+        if state.is_planar() {
+            return self.planar(state.kind, episode);
+        }
+        let (count, names) = (state.coordinates.len(), state.coordinates.join(", "));
+        let wrong = |field: &str, problem: String| Err(Error::new(problem).in_field(field));
+        let (width, action) = (episode.states.width(), episode.actions.width());
+        if width != count && width != 0 {
+            let problem = format!("has {width} numbers a step, but state.coordinates names {count}: {names}");
+            return wrong("poses", problem);
+        }
+        let has_actions = self.kind != MotionKind::None;
+        if has_actions && action != count {
+            let found =
+                if action == 0 { "is missing".to_owned() } else { format!("has {action} numbers a step") };
+            let problem = format!(
+                "{found}, but {count} are needed, by how much each coordinate changes ({names}); set motion.kind=none if \
+                 nothing says that"
+            );
+            return wrong("actions", problem);
+        }
+        let steps = episode.len();
+        let mut changes = vec![f32::NAN; count * steps];
+        for t in (0..steps).filter(|_| has_actions) {
+            let seconds = self.seconds(&episode, t)?;
+            let row = episode.actions.row(t).iter().map(|x| x * seconds);
+            changes[count * t..].iter_mut().zip(row).for_each(|(to, x)| *to = x);
+        }
+        let mut states = Labels::new(count);
+        for known in episode.states.iter() {
+            states.push(known.map(|numbers| state.wrapped(numbers)).as_deref());
+        }
+        Ok(Trajectory { actions: Rows::new(count, changes)?, states, ..episode })
+    }
+
     /// An episode whose actions are motions in the plane and whose states are poses; what is missing is NaN.
-    pub(in crate::learn) fn planar(self, state: StateKind, episode: Trajectory) -> Result<Trajectory> {
+    fn planar(self, state: StateKind, episode: Trajectory) -> Result<Trajectory> {
         let wanted = if state == StateKind::Pose { 3 } else { 2 };
         let wrong = |field: &str, problem: String| Err(Error::new(problem).in_field(field));
         let (width, action) = (episode.states.width(), episode.actions.width());
@@ -128,7 +146,10 @@ fn poses_problem(state: StateKind, width: usize) -> String {
                 .to_owned()
         }
         (StateKind::Pose, _) => {
-            format!("has {width} numbers a step, but three are needed: x, y and heading in radians")
+            format!(
+                "has {width} numbers a step, but three are needed: x, y and heading in radians; other states need names: \
+                 state.coordinates"
+            )
         }
         (StateKind::Position, _) => format!("has {width} numbers a step, but two are needed: x and y"),
     }

@@ -48,8 +48,12 @@ pub enum SensorEncoder {
     Map,
     /// Two networks, of readings and of poses, whose features are compared.
     Network,
+    /// Of named coordinates: a reading that is expected of each state, a polynomial, and how exact it is.
+    Gaussian,
 }
 
+/// Columns whose readings are expected, at most.
+pub(in crate::learn) const MOST_EXPECTED: usize = 256;
 /// Columns that a network takes, at most.
 const MOST_INPUTS: usize = 4096;
 
@@ -181,6 +185,20 @@ impl SensorSettings {
         Ok(())
     }
 
+    /// Fails if it is not for states of this kind.
+    pub(super) fn check_state(&self, is_planar: bool) -> Result<()> {
+        let wrong = |problem: &str| Err(Error::setting(format!("sensor `{}`", self.name), problem));
+        if is_planar && self.encoder == Some(SensorEncoder::Gaussian) {
+            return wrong("encoder gaussian is for states of named coordinates (state.coordinates)");
+        }
+        if !is_planar && !matches!(self.kind, SensorKind::Vector | SensorKind::Image) {
+            return wrong(
+                "scans, ranges and landmarks are for robots in the plane; of state.coordinates the kind must be vector or image",
+            );
+        }
+        Ok(())
+    }
+
     /// Fails if what is given, and what is learned, do not go together with what it measures.
     fn check_model(&self) -> Result<()> {
         let wrong = |problem: &str| Err(Error::setting(format!("sensor `{}`", self.name), problem));
@@ -198,6 +216,9 @@ impl SensorSettings {
             (SensorKind::Vector | SensorKind::Image | SensorKind::RangeScan, SensorEncoder::Map) => {
                 return wrong("there are no maps of images or vectors: encoder must be network");
             }
+            (kind, SensorEncoder::Gaussian) if kind != SensorKind::Vector => {
+                return wrong("encoder gaussian is for vectors");
+            }
             (SensorKind::Ranges | SensorKind::Landmarks, SensorEncoder::Network) => {
                 return wrong("ranges and landmarks have places: for a network their kind must be vector");
             }
@@ -208,6 +229,9 @@ impl SensorSettings {
         }
         if self.encoder() == SensorEncoder::Network && self.width() > MOST_INPUTS {
             return wrong("a network takes 4096 columns at most");
+        }
+        if self.encoder() == SensorEncoder::Gaussian && self.width() > MOST_EXPECTED {
+            return wrong("encoder gaussian takes 256 columns at most; encoder network takes more");
         }
         Ok(())
     }

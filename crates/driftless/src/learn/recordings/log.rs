@@ -3,11 +3,11 @@
 
 use super::{Purpose, Robots};
 use crate::batch::shrunk;
-use crate::learn::{Experiment, MotionSettings, RobotSettings, RobotStart, StateKind};
+use crate::learn::{Experiment, MotionSettings, RobotSettings, RobotStart, StateKind, StateSettings};
 use driftless_world::evaluation::Thresholds;
 use driftless_world::files::{DataFile, Format, ReadOptions};
 use driftless_world::random::Random;
-use driftless_world::trajectory::{Camera, Images, Observations, Start};
+use driftless_world::trajectory::{Camera, Coordinates, Images, Observations, Start};
 use driftless_world::{Error, Result, Trajectory};
 use std::path::Path;
 
@@ -22,7 +22,9 @@ pub struct Logs {
     settings: RobotSettings,
     /// Height, width and channels of an observation, as methods see it.
     shape: [usize; 3],
-    state: StateKind,
+    state: StateSettings,
+    /// Of named coordinates, what is told of the first state.
+    start_spread: Vec<f64>,
     motion: MotionSettings,
     noise: f64,
     seed: u64,
@@ -31,13 +33,13 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Opens a file of planar poses.
+    /// Opens a file of planar poses, or of states of named coordinates.
     pub fn open(path: &Path, experiment: &Experiment, seed: u64, purpose: Purpose) -> Result<Self> {
         let seed = purpose.seed(seed);
         let file = Format::of(path)?.open(path, &ReadOptions::default())?;
         let first = file.get(0)?;
-        let (state, motion) = (experiment.state.kind, experiment.motion);
-        motion.planar(state, first.clone()).map_err(|error| error.in_file(path))?;
+        let (state, motion) = (experiment.state.clone(), experiment.motion);
+        motion.lived(&state, first.clone()).map_err(|error| error.in_file(path))?;
         let wrong = |field: &str, problem: String| Err(Error::new(problem).in_field(field).in_file(path));
         let (shape, width) = match &first.observations {
             Observations::Vectors(rows) => ([1, rows.width(), 1], rows.width()),
@@ -60,6 +62,7 @@ impl Logs {
             file,
             settings: experiment.robot.clone(),
             state,
+            start_spread: experiment.start_spread(),
             motion,
             noise: experiment.odometry_noise,
             seed,
@@ -69,7 +72,7 @@ impl Logs {
 
     /// An episode as the robot lives it.
     fn lived(&self, index: usize) -> Result<Trajectory> {
-        let mut episode = self.motion.planar(self.state, self.file.get(index)?)?;
+        let mut episode = self.motion.lived(&self.state, self.file.get(index)?)?;
         if let Observations::Images(images) = episode.observations {
             episode.observations = Observations::Images(shrunk(images, MOST_SIDE));
         }
@@ -85,22 +88,39 @@ impl Logs {
         if !self.told {
             return Ok(episode);
         }
-        let RobotSettings { start, start_distance, start_degrees, .. } = self.settings;
+        let start = self.settings.start;
         // A robot can be told where it is from the first step on at which somebody knows it.
         let first = (0..episode.len()).find(|&t| episode.states.get(t).is_some());
         if let Some(first) = first.filter(|&first| first > 0 && start == RobotStart::Tracking) {
             episode = episode.from_step(first);
         }
-        let turned = if self.state == StateKind::Pose { start_degrees.to_radians() } else { 0.0 };
-        let spread = [start_distance, start_distance, turned].map(|x| x as f32);
-        episode.start = match (start, episode.states.get(0)) {
-            (RobotStart::Tracking, Some(first)) => {
-                let pose = std::array::from_fn(|k| first[k] + spread[k] * random.normal() as f32);
-                Some(Start::About { pose, spread })
+        episode.start = Some(match (start, episode.states.get(0)) {
+            (RobotStart::Tracking, Some(first)) if self.state.is_planar() => {
+                self.told_pose(first, &mut random)
             }
-            _ => Some(Start::House),
-        };
+            (RobotStart::Tracking, Some(first)) => self.told_state(first, &mut random)?,
+            _ => Start::House,
+        });
         Ok(episode)
+    }
+
+    /// About where a robot in the plane is.
+    fn told_pose(&self, first: &[f32], random: &mut Random) -> Start {
+        let RobotSettings { start_distance, start_degrees, .. } = self.settings;
+        let turned = if self.state.kind == StateKind::Pose { start_degrees.to_radians() } else { 0.0 };
+        let spread = [start_distance, start_distance, turned].map(|x| x as f32);
+        let pose = std::array::from_fn(|k| first[k] + spread[k] * random.normal() as f32);
+        Start::About { pose, spread }
+    }
+
+    /// About which state it is.
+    fn told_state(&self, first: &[f32], random: &mut Random) -> Result<Start> {
+        let about =
+            first.iter().zip(&self.start_spread).map(|(&x, spread)| f64::from(x) + spread * random.normal());
+        let [mean, spread] =
+            [&about.collect::<Vec<_>>(), &self.start_spread].map(|numbers| Coordinates::new(numbers));
+        let both = mean.zip(spread).map(|(mean, spread)| Start::State { mean, spread });
+        both.ok_or_else(|| Error::new("has too many numbers a step").in_field("poses"))
     }
 }
 
@@ -123,8 +143,9 @@ impl Robots for Logs {
         Ok(self.lived(index)?)
     }
 
+    /// Of named coordinates, whose units differ, each is divided by its deviation.
     fn unit(&self) -> &str {
-        &self.settings.unit
+        if self.state.is_planar() { &self.settings.unit } else { "deviations" }
     }
 
     fn thresholds(&self) -> Thresholds {

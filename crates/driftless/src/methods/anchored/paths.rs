@@ -12,8 +12,7 @@ use driftless_core::{
 };
 use driftless_kernels::ranks::{Message, Wire};
 use driftless_world::pose::wrap;
-
-type Square = [[f32; 3]; 3];
+use driftless_world::trajectory::MOST_COORDINATES;
 
 /// Paths of one trajectory.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,14 +44,32 @@ pub fn without_path(paths: &[Vec<Vec<[f32; 3]>>], have_labels: impl Iterator<Ite
 }
 
 /// Deviations have no angles: what is beyond half a turn is far, not near.
-const DEVIATIONS: Space = Space::linear(3);
-
-fn square(matrix: &Matrix) -> Square {
-    std::array::from_fn(|i| std::array::from_fn(|j| matrix.at(i, j) as f32))
+fn deviations(size: usize) -> Space {
+    Space::linear(size)
 }
 
-fn apply(matrix: &Square, x: [f32; 3]) -> [f32; 3] {
-    std::array::from_fn(|i| (0..3).map(|j| matrix[i][j] * x[j]).sum())
+/// Rows of a square matrix in 32 bits, and a column that it is applied to.
+type Square = Vec<f32>;
+type Column = [f32; MOST_COORDINATES];
+
+fn square(matrix: &Matrix) -> Square {
+    let size = matrix.size();
+    (0..size * size).map(|at| matrix.at(at / size, at % size) as f32).collect()
+}
+
+fn apply(matrix: &[f32], size: usize, x: &Column) -> Column {
+    let mut found = [0.0; MOST_COORDINATES];
+    for (found, row) in found.iter_mut().zip(matrix.chunks_exact(size)) {
+        *found = row.iter().zip(x).map(|(entry, x)| entry * x).sum();
+    }
+    found
+}
+
+/// Particle i of some columns.
+fn column(columns: &[Vec<f32>], i: usize) -> Column {
+    let mut found = [0.0; MOST_COORDINATES];
+    found.iter_mut().zip(columns).for_each(|(found, column)| *found = column[i]);
+    found
 }
 
 /// d_t = G d_{t-1} + C z.
@@ -63,12 +80,13 @@ struct Step {
 
 impl Motion for Step {
     fn propagate(&mut self, particles: &mut Particles, draws: &mut dyn Draws, noise: &mut Noise) -> bool {
-        let noise = noise.draw(3, particles.len(), draws);
-        let [x, y, heading] = particles.columns_mut() else { unreachable!("deviations of poses") };
-        for i in 0..x.len() {
-            let kept = apply(&self.gain, [x[i], y[i], heading[i]]);
-            let new = apply(&self.colour, [noise[0][i], noise[1][i], noise[2][i]]);
-            [x[i], y[i], heading[i]] = std::array::from_fn(|k| kept[k] + new[k]);
+        let (size, count) = (particles.space().dimension(), particles.len());
+        let noise = noise.draw(size, count, draws);
+        let columns = particles.columns_mut();
+        for i in 0..count {
+            let kept = apply(&self.gain, size, &column(columns, i));
+            let new = apply(&self.colour, size, &column(&noise[..size], i));
+            columns.iter_mut().enumerate().for_each(|(k, column)| column[i] = kept[k] + new[k]);
         }
         true
     }
@@ -85,21 +103,25 @@ struct Backward<'a> {
 
 impl Transition for Backward<'_> {
     fn log_density(&mut self, t: usize, from: &Particles, to: &[f32], log: &mut [f32]) {
+        let size = to.len();
         if self.step != Some(t) {
             let Link { whiten, gain, .. } = &self.links[t + 1];
             (self.step, self.whiten) = (Some(t), square(whiten));
             let reached = square(&whiten.times(gain));
             self.reached.clear();
             for i in 0..from.len() {
-                let at = apply(&reached, [0, 1, 2].map(|k| from.column(k)[i]));
-                self.reached.push(&at);
+                self.reached.push(&apply(&reached, size, &column(from.columns(), i))[..size]);
             }
         }
-        let goal = apply(&self.whiten, [to[0], to[1], to[2]]);
-        let [x, y, heading] = [0, 1, 2].map(|k| self.reached.column(k));
-        for (i, log) in log.iter_mut().enumerate() {
-            let apart = [goal[0] - x[i], goal[1] - y[i], goal[2] - heading[i]];
-            *log = -0.5 * (apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2]);
+        let mut goal = [0.0; MOST_COORDINATES];
+        goal[..size].copy_from_slice(to);
+        let goal = apply(&self.whiten, size, &goal);
+        log.fill(0.0);
+        for (column, goal) in self.reached.columns().iter().zip(goal) {
+            log.iter_mut().zip(column).for_each(|(log, x)| *log += (goal - x) * (goal - x));
+        }
+        for log in log {
+            *log *= -0.5;
         }
     }
 }
@@ -130,17 +152,20 @@ struct Around<'a> {
     poses: Particles,
 }
 
-fn pose(mean: &[f64], deviation: impl Iterator<Item = f32>) -> [f32; 3] {
-    let mut at = mean.iter().zip(deviation).map(|(mean, d)| mean + f64::from(d));
-    let mut next = || at.next().unwrap_or_default();
-    [next() as f32, next() as f32, wrap(next()) as f32]
+/// A mean with deviations from it, angles wrapped.
+fn states(mean: &[f64], deviations: &Particles, states: &mut Particles) {
+    let space = states.space();
+    states.clear();
+    for (k, to) in states.columns_mut().iter_mut().enumerate() {
+        let at = deviations.column(k).iter().map(|d| mean[k] + f64::from(*d));
+        to.extend(at.map(|x| if space.is_angle(k) { wrap(x) as f32 } else { x as f32 }));
+    }
 }
 
 impl Sensor for Around<'_> {
     fn log_likelihoods(&mut self, deviations: &Particles, log: &mut [f32]) -> Reading {
         let Some(evidence) = &mut self.evidence else { return Reading::Missing };
-        self.poses.clear();
-        (0..deviations.len()).for_each(|i| self.poses.push(&pose(self.mean, deviations.state(i))));
+        states(self.mean, deviations, &mut self.poses);
         evidence.scores(self.t, &self.poses, log)
     }
 }
@@ -148,15 +173,33 @@ impl Sensor for Around<'_> {
 /// Filters forwards along the bridge, and draws paths backwards.
 pub fn draw_paths(
     bridge: &Bridge,
-    mut evidence: Option<&mut dyn Evidence>,
+    evidence: Option<&mut dyn Evidence>,
     sizes: Sizes,
     draws: &mut Stream,
 ) -> Drawn {
+    let (drawn, effective_sample_size) = draw_states(bridge, Space::SE2, evidence, sizes, draws);
+    let of_step = |step: &Particles| {
+        let [x, y, heading] = [0, 1, 2].map(|k| step.column(k));
+        (0..step.len()).map(|m| [x[m], y[m], heading[m]]).collect()
+    };
+    Drawn { poses: drawn.iter().map(of_step).collect(), effective_sample_size }
+}
+
+/// The same of any states: M of them at each step, and the mean over the steps of 1 / Σ w².
+pub fn draw_states(
+    bridge: &Bridge,
+    space: Space,
+    mut evidence: Option<&mut dyn Evidence>,
+    sizes: Sizes,
+    draws: &mut Stream,
+) -> (Vec<Particles>, f64) {
+    let deviations = deviations(space.dimension());
     let filter = Filter { resample_below: 2.0, ..Filter::bootstrap(sizes.particles) };
-    let start = Particles::from_states(DEVIATIONS, vec![[0.0; 3]; sizes.particles]);
-    let (mut state, mut workspace) = (FilterState::new(Belief::new(start)), Workspace::new(DEVIATIONS));
+    let origin = vec![0.0; space.dimension()];
+    let start = Particles::from_states(deviations, vec![origin; sizes.particles]);
+    let (mut state, mut workspace) = (FilterState::new(Belief::new(start)), Workspace::new(deviations));
     let (mut beliefs, mut effective) = (Vec::with_capacity(bridge.links.len()), 0.0);
-    let mut poses = Particles::new(Space::SE2);
+    let mut poses = Particles::new(space);
     for (t, link) in bridge.links.iter().enumerate() {
         let mut motion = Step { gain: square(&link.gain), colour: square(&link.colour) };
         let evidence = evidence.as_mut().map(|evidence| &mut **evidence as &mut dyn Evidence);
@@ -166,16 +209,16 @@ pub fn draw_paths(
         effective += state.belief.weights.effective_sample_size();
         beliefs.push(state.belief.clone());
     }
-    let reached = Particles::new(DEVIATIONS);
+    let reached = Particles::new(deviations);
     let mut backward = Backward { links: &bridge.links, reached, whiten: Square::default(), step: None };
     let drawn = backward_simulation(&beliefs, &mut backward, sizes.paths, draws);
     let of_step = |(t, drawn): (usize, &Particles)| {
-        (0..drawn.len()).map(|m| pose(&bridge.mean[t], drawn.state(m))).collect()
+        let mut at = Particles::new(space);
+        states(&bridge.mean[t], drawn, &mut at);
+        at
     };
-    Drawn {
-        poses: drawn.iter().enumerate().map(of_step).collect(),
-        effective_sample_size: effective / bridge.links.len() as f64,
-    }
+    let drawn = drawn.iter().enumerate().map(of_step).collect();
+    (drawn, effective / bridge.links.len() as f64)
 }
 
 #[cfg(test)]

@@ -34,23 +34,21 @@ const KEEP: f64 = 0.5;
 /// The first network.
 pub fn matcher(normalisation: &Normalisation, seed: u64, device: &Device) -> Matcher {
     let plan = ConvPlan { keep: KEEP, ..ConvPlan::released(normalisation.pixels.shape()) };
-    matcher_of(plan, OCTAVES, normalisation, seed, device)
+    matcher_of(plan, waves_of(normalisation, OCTAVES), seed, device)
+}
+
+/// So many waves of poses.
+pub fn waves_of(normalisation: &Normalisation, octaves: usize) -> Waves {
+    let middle = |k: usize| 0.5 * (normalisation.low[k] + normalisation.high[k]);
+    let extent = (0..2).map(|k| normalisation.high[k] - normalisation.low[k]).fold(0.0, f64::max);
+    Waves::new([middle(0), middle(1)], if extent > 0.0 { extent } else { 1.0 }, octaves)
 }
 
 /// The same of other readings, and with other waves.
-pub fn matcher_of(
-    plan: ConvPlan,
-    octaves: usize,
-    normalisation: &Normalisation,
-    seed: u64,
-    device: &Device,
-) -> Matcher {
+pub fn matcher_of(plan: ConvPlan, waves: Waves, seed: u64, device: &Device) -> Matcher {
     let mut init = Init::new(seed, device, DType::F32);
     let inner = plan.features;
     let frame_encoder = Projected::new(ImageEncoder::new(plan, &mut init), inner, WIDTHS[2], &mut init);
-    let middle = |k: usize| 0.5 * (normalisation.low[k] + normalisation.high[k]);
-    let extent = (0..2).map(|k| normalisation.high[k] - normalisation.low[k]).fold(0.0, f64::max);
-    let waves = Waves::new([middle(0), middle(1)], if extent > 0.0 { extent } else { 1.0 }, octaves);
     let places = PlaceEncoder::new(waves, &WIDTHS, &mut init);
     SharpMatch::new(frame_encoder, places, &init)
 }

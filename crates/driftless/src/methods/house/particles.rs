@@ -25,7 +25,7 @@ pub(in crate::methods) fn first(
             return Ok((0..count).map(|_| [around(0), around(1), around(2)]).collect());
         }
         Start::Room(room) => pixels(maps, |id| id == room),
-        Start::House => pixels(maps, |id| id != 0),
+        Start::State { .. } | Start::House => pixels(maps, |id| id != 0),
     };
     if inside.is_empty() {
         let problem = match start {
@@ -60,7 +60,9 @@ pub(super) fn log_prior(start: Start, flat: f64, state: State) -> f64 {
 pub(super) fn log_uniform(start: Start, maps: &HouseMaps) -> f64 {
     let inside = match start {
         Start::Room(room) => maps.room_id.iter().filter(|id| **id == room).count(),
-        Start::About { .. } | Start::House => maps.room_id.iter().filter(|id| **id != 0).count(),
+        Start::About { .. } | Start::State { .. } | Start::House => {
+            maps.room_id.iter().filter(|id| **id != 0).count()
+        }
     };
     let pixels = if inside > 0 { inside } else { maps.room_id.len().max(1) };
     -(TAU * pixels as f64).ln()

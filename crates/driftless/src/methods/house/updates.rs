@@ -161,6 +161,7 @@ mod tests {
             step_size: [1.0; 3],
             low: [0.0; 3],
             high: [1.0; 3],
+            coordinates: Vec::new(),
         };
         PfnetFilter::new(experiment, &normalisation, training).unwrap()
     }

@@ -68,6 +68,7 @@ where
             collapsed: false,
             saw,
             moved: seen.action.is_some(),
+            state: None,
         }
     }
 

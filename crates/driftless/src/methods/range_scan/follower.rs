@@ -100,7 +100,7 @@ fn first_state(house: &House, start: Start, particles: usize, draws: &mut Stream
     let mut random = Random::new((draws.uniform() * (1_u64 << 53) as f64) as u64);
     let particles = match start {
         Start::About { .. } => particles,
-        Start::Room(_) | Start::House => MORE_WHILE_WIDE * particles,
+        Start::State { .. } | Start::Room(_) | Start::House => MORE_WHILE_WIDE * particles,
     };
     let poses = first(in_pixels(start), &house.maps, particles, &mut random)?;
     let units = UNITS_PER_PIXEL as f32;
@@ -127,6 +127,7 @@ mod tests {
             step_size: [10.0, 10.0, 0.5],
             low: [0.0; 3],
             high: [1.0; 3],
+            coordinates: Vec::new(),
         }
     }
 

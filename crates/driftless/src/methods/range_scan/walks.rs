@@ -79,7 +79,7 @@ impl Walk {
             house: houses.of(maps),
             known: match start {
                 Start::About { pose, spread } => known.with_prior(pose, spread),
-                Start::Room(_) | Start::House => known,
+                Start::State { .. } | Start::Room(_) | Start::House => known,
             },
         })
     }

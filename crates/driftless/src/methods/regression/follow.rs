@@ -81,6 +81,7 @@ impl OnlineFilter for Robot {
             collapsed: false,
             saw: looked.is_some(),
             moved: false,
+            state: None,
         }
     }
 

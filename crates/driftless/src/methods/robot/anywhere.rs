@@ -16,11 +16,13 @@ const LATER: usize = 20_000;
 pub(super) struct Surveyed {
     pub(super) poses: Particles,
     pub(super) atlases: Vec<Option<Atlas>>,
+    /// Standard deviations that fill the space between neighbours.
+    pub(super) jitter: Vec<f32>,
 }
 
 impl Surveyed {
-    fn new(models: &[Box<dyn Model>], poses: Particles) -> Self {
-        Self { atlases: models.iter().map(|model| model.atlas(&poses)).collect(), poses }
+    fn new<S>(models: &[Box<dyn Model<S>>], poses: Particles, jitter: Vec<f32>) -> Self {
+        Self { atlases: models.iter().map(|model| model.atlas(&poses)).collect(), poses, jitter }
     }
 }
 
@@ -28,9 +30,6 @@ impl Surveyed {
 pub(super) struct Anywhere {
     first: Surveyed,
     later: Surveyed,
-    bounds: [[f64; 2]; 2],
-    /// Whether headings differ.
-    turns: bool,
 }
 
 impl Anywhere {
@@ -62,20 +61,29 @@ impl Anywhere {
         };
         let [first, later] = [poses(count), poses(count.min(LATER))];
         let turns = high[2] > low[2];
-        Self { first: Surveyed::new(models, first), later: Surveyed::new(models, later), bounds, turns }
+        let surveyed = |poses: Particles| {
+            let jitter = jitter(bounds, turns, poses.len());
+            Surveyed::new(models, poses, jitter)
+        };
+        Self { first: surveyed(first), later: surveyed(later) }
+    }
+
+    /// Where states of named coordinates were seen to be, and how far they lie apart.
+    pub(super) fn seen<S>(models: &[Box<dyn Model<S>>], states: &Particles, jitter: &[f32]) -> Self {
+        let surveyed = || Surveyed::new(models, states.clone(), jitter.to_vec());
+        Self { first: surveyed(), later: surveyed() }
     }
 
     /// Those that a robot's first reading is compared with, or a later one.
     pub(super) fn surveyed(&self, is_first: bool) -> &Surveyed {
         if is_first { &self.first } else { &self.later }
     }
+}
 
-    /// Standard deviations that fill the space between neighbours.
-    pub(super) fn jitter(&self, count: usize) -> [f32; 3] {
-        let [low, high] = self.bounds;
-        let area = (high[0] - low[0]) * (high[1] - low[1]);
-        let headings = if self.turns { 36.0_f64 } else { 1.0 };
-        let apart = 0.5 * (area * headings / count.max(1) as f64).sqrt();
-        [apart as f32, apart as f32, if self.turns { (PI / headings) as f32 } else { 0.0 }]
-    }
+/// Standard deviations that fill the space between so many neighbours.
+fn jitter([low, high]: [[f64; 2]; 2], turns: bool, count: usize) -> Vec<f32> {
+    let area = (high[0] - low[0]) * (high[1] - low[1]);
+    let headings = if turns { 36.0_f64 } else { 1.0 };
+    let apart = 0.5 * (area * headings / count.max(1) as f64).sqrt();
+    vec![apart as f32, apart as f32, if turns { (PI / headings) as f32 } else { 0.0 }]
 }

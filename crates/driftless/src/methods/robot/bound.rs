@@ -27,9 +27,9 @@ pub(super) struct Bound<M, A> {
     own: Vec<f32>,
 }
 
-impl<M, A> Bound<M, A>
+impl<S, M, A> Bound<M, A>
 where
-    M: Deref<Target = [Box<dyn Model>]>,
+    M: Deref<Target = [Box<dyn Model<S>>]>,
     A: Deref<Target = Anywhere>,
 {
     /// No reading yet.
@@ -67,7 +67,7 @@ where
     /// Scores of poses all over the space; says whether the reading tells anything.
     pub(super) fn look_up(&mut self) -> Reading {
         let Self { models, anywhere, readings, scores: found, own, .. } = self;
-        let Surveyed { poses, atlases } = anywhere.surveyed(self.is_first);
+        let Surveyed { poses, atlases, .. } = anywhere.surveyed(self.is_first);
         *self.looked_up.get_or_insert_with(|| {
             found.resize(poses.len(), 0.0);
             sum(models, found, own, |number, model, own| match atlases.get(number) {
@@ -78,9 +78,9 @@ where
     }
 }
 
-impl<M, A> Sensor for Bound<M, A>
+impl<S, M, A> Sensor for Bound<M, A>
 where
-    M: Deref<Target = [Box<dyn Model>]>,
+    M: Deref<Target = [Box<dyn Model<S>>]>,
     A: Deref<Target = Anywhere>,
 {
     /// Zero where no robot was ever near.
@@ -94,9 +94,9 @@ where
     }
 }
 
-impl<M, A> Proposal for Bound<M, A>
+impl<S, M, A> Proposal for Bound<M, A>
 where
-    M: Deref<Target = [Box<dyn Model>]>,
+    M: Deref<Target = [Box<dyn Model<S>>]>,
     A: Deref<Target = Anywhere>,
 {
     fn log_evidence(&mut self, tempering: f32) -> f64 {
@@ -107,11 +107,11 @@ where
     fn propose(&mut self, tempering: f32, count: usize, draws: &mut dyn Draws, particles: &mut Particles) {
         self.look_up();
         let Self { anywhere, scores, weights, chosen, noise, .. } = self;
-        let poses = &anywhere.surveyed(self.is_first).poses;
+        let Surveyed { poses, jitter, .. } = anywhere.surveyed(self.is_first);
         exponentials(Cpu::best(), scores, tempering, weights);
         Scheme::Systematic.ancestors(weights, count, || draws.uniform(), chosen);
         noise.resize(count, 0.0);
-        for (k, jitter) in anywhere.jitter(poses.len()).into_iter().enumerate() {
+        for (k, jitter) in jitter.iter().enumerate() {
             draws.normals(noise);
             let column = poses.column(k);
             let shaken = chosen.iter().zip(&*noise).map(|(&i, z)| column[i as usize] + jitter * z);

@@ -14,20 +14,20 @@ use driftless_world::trajectory::Start;
 use rayon::prelude::*;
 
 /// Factors of log-likelihoods to choose from: beams err together, and so do scans that follow each other.
-const TEMPERS: [f64; 6] = [0.03, 0.07, 0.15, 0.3, 0.6, 1.0];
+pub(super) const TEMPERS: [f64; 6] = [0.03, 0.07, 0.15, 0.3, 0.6, 1.0];
 /// Factors of the motion's noise to choose from: odometry jumps now and then, which its deviation does not tell.
-const NOISES: [f64; 3] = [1.0, 2.0, 4.0];
+pub(super) const NOISES: [f64; 3] = [1.0, 2.0, 4.0];
 /// The same where there is no odometry: noise that explains the way from label to label as a random walk is too much for a
 /// robot that drives straight on.
-const NOISES_WITHOUT_ODOMETRY: [f64; 4] = [0.15, 0.3, 0.6, 1.0];
+pub(super) const NOISES_WITHOUT_ODOMETRY: [f64; 4] = [0.15, 0.3, 0.6, 1.0];
 /// Parts of the episodes; each is tracked with a map of the others.
-const PARTS: usize = 4;
+pub(super) const PARTS: usize = 4;
 /// Particles of a filter that is evaluated.
-const PARTICLES: usize = 200;
+pub(super) const PARTICLES: usize = 200;
 /// Least widths of a density's kernels, in what is lost and in radians: finer differences do not matter.
 const KERNEL: [f64; 2] = [0.05, 0.05];
 /// A log density below which the robot is lost, and it does not matter by how much.
-const LOST: f64 = -20.0;
+pub(super) const LOST: f64 = -20.0;
 
 impl RobotEm {
     /// The tempering and the factor of the motion's noise under which known poses are most probable in the filter's belief,

@@ -63,7 +63,7 @@ impl RobotEm {
         models
     }
 
-    /// What an epoch came to: of several networks, the means.
+    /// What an epoch came to.
     pub(super) fn report(
         &self,
         reports: &[EpochReport],
@@ -71,19 +71,10 @@ impl RobotEm {
         walks: &[Walk],
     ) -> EpochReport {
         let drawn = self.paths.iter().any(|path| !path.is_empty());
-        let mean = |of: &dyn Fn(&EpochReport) -> f64| {
-            reports.iter().map(of).sum::<f64>() / reports.len().max(1) as f64
-        };
-        let contrast = (!reports.is_empty())
-            .then(|| mean(&|report| report.losses.first().map_or(0.0, |(_, loss)| *loss)));
-        let losses = [("contrast", contrast), ("surprise at held-out labels", surprise)];
         EpochReport {
-            losses: losses.iter().filter_map(|(name, loss)| Some(((*name).to_owned(), (*loss)?))).collect(),
-            updates: if reports.is_empty() { 1 } else { reports.iter().map(|report| report.updates).sum() },
-            skipped: reports.iter().map(|report| report.skipped).sum(),
-            gradient_norm: mean(&|report| report.gradient_norm),
             effective_sample_size: drawn.then_some(self.effective_sample_size),
             without_path: without_path(&self.paths, walks.iter().map(Walk::has_label)),
+            ..epoch_report(reports, surprise)
         }
     }
 
@@ -94,23 +85,43 @@ impl RobotEm {
 
     /// Fails if images are not as large as those that are learned from.
     pub(super) fn check_images(&self, walk: &Walk) -> driftless_world::Result<()> {
-        let wanted = self.normalisation.pixels.shape();
-        match walk.image_shape().filter(|found| self.sees && *found != wanted) {
-            None => Ok(()),
-            Some([channels, height, width]) => {
-                let problem = format!(
-                    "has images of {height} x {width} pixels and {channels} channels, as networks see them, but {} x {} and \
-                     {} are wanted",
-                    wanted[1], wanted[2], wanted[0]
-                );
-                Err(driftless_world::Error::new(problem).in_field("images"))
-            }
+        if self.sees { check_images(walk, self.normalisation.pixels.shape()) } else { Ok(()) }
+    }
+}
+
+/// What an epoch came to: of several networks, the means.
+pub(super) fn epoch_report(reports: &[EpochReport], surprise: Option<f64>) -> EpochReport {
+    let mean =
+        |of: &dyn Fn(&EpochReport) -> f64| reports.iter().map(of).sum::<f64>() / reports.len().max(1) as f64;
+    let contrast =
+        (!reports.is_empty()).then(|| mean(&|report| report.losses.first().map_or(0.0, |(_, loss)| *loss)));
+    let losses = [("contrast", contrast), ("surprise at held-out labels", surprise)];
+    EpochReport {
+        losses: losses.iter().filter_map(|(name, loss)| Some(((*name).to_owned(), (*loss)?))).collect(),
+        updates: if reports.is_empty() { 1 } else { reports.iter().map(|report| report.updates).sum() },
+        skipped: reports.iter().map(|report| report.skipped).sum(),
+        gradient_norm: mean(&|report| report.gradient_norm),
+        ..EpochReport::default()
+    }
+}
+
+/// Fails if images have another number of channels, height or width than those that are wanted.
+pub(super) fn check_images<S: Clone>(walk: &Walk<S>, wanted: [usize; 3]) -> driftless_world::Result<()> {
+    match walk.image_shape().filter(|found| *found != wanted) {
+        None => Ok(()),
+        Some([channels, height, width]) => {
+            let problem = format!(
+                "has images of {height} x {width} pixels and {channels} channels, as networks see them, but {} x {} and \
+                 {} are wanted",
+                wanted[1], wanted[2], wanted[0]
+            );
+            Err(driftless_world::Error::new(problem).in_field("images"))
         }
     }
 }
 
 /// Which episodes are held out: the last of each six that have labels, or of fewer.
-pub(super) fn held_out(walks: &[Walk]) -> Vec<bool> {
+pub(super) fn held_out<S: Clone>(walks: &[Walk<S>]) -> Vec<bool> {
     let labelled: Vec<usize> = (0..walks.len()).filter(|number| walks[*number].has_label()).collect();
     let mut held = vec![false; walks.len()];
     if labelled.len() >= LEAST_EPISODES {

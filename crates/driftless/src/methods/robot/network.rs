@@ -15,12 +15,13 @@ use super::sensor::{Example, Model};
 use super::walks::Measured;
 use crate::dropout::Phase;
 use crate::error::{Error, Result};
-use crate::learn::{EpochReport, SensorSettings};
-use crate::methods::anchored::sensor::matcher_of;
+use crate::learn::{CoordinateScale, EpochReport, Normalisation, SensorSettings};
+use crate::methods::anchored::sensor::{matcher_of, waves_of};
 use crate::methods::anchored::store::{find, named};
 use crate::methods::anchored::{LEAST_RATE, learner};
 use crate::methods::learner::Learner;
 use crate::methods::updates::{Figures, Tally};
+use crate::nets::Waves;
 use crate::ops::{EncoderWorkspace, FrameEncoder};
 use crate::optimise::Schedule;
 use crate::parameters::Named;
@@ -43,6 +44,30 @@ const MOST_PLACES: usize = 4000;
 const AROUND: f64 = 2.0;
 /// The shortest wave is about so many mean steps long, whatever the extent of the world, as in mazes.
 const SHORTEST: f64 = 6.0;
+/// Octaves of named coordinates, at most.
+const MOST_OCTAVES: f64 = 5.0;
+
+/// Waves down to a few mean steps.
+fn waves(normalisation: &Normalisation) -> Waves {
+    if !normalisation.coordinates.is_empty() {
+        return state_waves(normalisation);
+    }
+    let extent = (0..2).map(|k| normalisation.high[k] - normalisation.low[k]).fold(0.0, f64::max);
+    let octaves = (2.0 * extent / (SHORTEST * normalisation.step_size[0])).log2().round().clamp(3.0, 8.0);
+    waves_of(normalisation, octaves as usize)
+}
+
+/// The same of named coordinates, each with its own extent; angles have as many octaves as the others, the first being a
+/// whole turn.
+fn state_waves(normalisation: &Normalisation) -> Waves {
+    let all = &normalisation.coordinates;
+    let extents: Vec<f64> = all.iter().map(|one| (one.high - one.low).max(one.deviation)).collect();
+    let short = |(one, extent): (&CoordinateScale, &f64)| 2.0 * extent / (SHORTEST * one.step);
+    let most = all.iter().zip(&extents).map(short).fold(0.0, f64::max);
+    let octaves = most.log2().round().clamp(2.0, MOST_OCTAVES) as usize;
+    let middles: Vec<f64> = all.iter().map(|one| 0.5 * (one.low + one.high)).collect();
+    Waves::of_states(normalisation.space(), &middles, &extents, octaves)
+}
 
 /// A sensor of any readings.
 #[derive(Clone)]
@@ -54,6 +79,7 @@ pub(in crate::methods::robot) struct Network<I> {
     used: FrameEncoder,
     updates: usize,
     seed: u64,
+    space: Space,
     /// Where robots were, and how far around they may be.
     places: Vec<[f32; 2]>,
     around: f64,
@@ -65,10 +91,8 @@ impl<I: Input> Network<I> {
         let World { normalisation, seed, epochs } = *world;
         // Sensors of different names have different weights.
         let seed = settings.name.bytes().fold(seed, |seed, byte| Random::stream(seed, byte.into()).bits());
-        let extent = (0..2).map(|k| normalisation.high[k] - normalisation.low[k]).fold(0.0, f64::max);
-        let octaves = (2.0 * extent / (SHORTEST * normalisation.step_size[0])).log2().round().clamp(3.0, 8.0);
         let weights = Random::stream(seed, 0).bits();
-        let matcher = matcher_of(input.plan(), octaves as usize, normalisation, weights, &Device::flex());
+        let matcher = matcher_of(input.plan(), waves(normalisation), weights, &Device::flex());
         let schedule = Schedule::Cosine { updates: epochs * settings.updates as u64, least: LEAST_RATE };
         let learner = learner(&matcher, schedule);
         Self {
@@ -78,25 +102,26 @@ impl<I: Input> Network<I> {
             learner,
             updates: settings.updates,
             seed,
+            space: normalisation.space(),
             places: Vec::new(),
             around: AROUND * normalisation.step_size[0],
         }
     }
 
     /// One update by readings drawn at random.
-    fn update(
+    fn update<S: AsRef<[f32]>>(
         &mut self,
-        examples: &[&Example],
+        examples: &[&Example<S>],
         workspace: &mut Workspace,
         random: &mut Random,
         tally: &mut Tally,
     ) {
         let count = READINGS.min(examples.len());
-        let (mut numbers, mut poses) = (Vec::new(), Particles::new(Space::SE2));
+        let (mut numbers, mut poses) = (Vec::new(), Particles::new(self.space));
         for _ in 0..count {
             let example = examples[random.below(examples.len())];
             self.input.write(&example.seen, Some(random), &mut numbers);
-            (0..POSES).for_each(|_| poses.push(&example.poses[random.below(example.poses.len())]));
+            (0..POSES).for_each(|_| poses.push(example.poses[random.below(example.poses.len())].as_ref()));
         }
         let phase = Phase::Training { seed: random.bits() };
         let shared = (&Alone as &dyn Ranks, workspace);
@@ -106,11 +131,11 @@ impl<I: Input> Network<I> {
         tally.add(&Figures { losses: vec![("contrast", loss)], effective_sample_size: None }, &step);
     }
 
-    fn remember_places(&mut self, examples: &[&Example], random: &mut Random) {
+    fn remember_places<S: AsRef<[f32]>>(&mut self, examples: &[&Example<S>], random: &mut Random) {
         let place = |_| {
             let example = examples[random.below(examples.len())];
-            let [x, y, _] = example.poses[random.below(example.poses.len())];
-            [x, y]
+            let state = example.poses[random.below(example.poses.len())].as_ref();
+            [0, 1].map(|k| state.get(k).copied().unwrap_or_default())
         };
         self.places = (0..MOST_PLACES.min(4 * examples.len())).map(place).collect();
     }
@@ -138,8 +163,8 @@ impl<I: Input> Network<I> {
     }
 }
 
-impl<I: Input> Model for Network<I> {
-    fn fresh(&self) -> Box<dyn Model> {
+impl<I: Input, S: AsRef<[f32]>> Model<S> for Network<I> {
+    fn fresh(&self) -> Box<dyn Model<S>> {
         Box::new(self.clone())
     }
 
@@ -147,16 +172,16 @@ impl<I: Input> Model for Network<I> {
         true
     }
 
-    fn fit(&mut self, epoch: u64, examples: &[Example]) -> Option<EpochReport> {
+    fn fit(&mut self, epoch: u64, examples: &[Example<S>]) -> Option<EpochReport> {
         if self.learner.updates() == 0 {
-            self.input.measure(examples);
+            self.input.measure(&examples.iter().map(|example| example.seen).collect::<Vec<_>>());
         }
         let mut numbers = Vec::new();
-        let mut is_usable = |example: &&Example| {
+        let mut is_usable = |example: &&Example<S>| {
             numbers.clear();
             !example.poses.is_empty() && self.input.write(&example.seen, None, &mut numbers)
         };
-        let examples: Vec<&Example> = examples.iter().filter(&mut is_usable).collect();
+        let examples: Vec<&Example<S>> = examples.iter().filter(&mut is_usable).collect();
         let (mut tally, mut workspace) = (Tally::default(), Workspace::default());
         let mut random = Random::stream(self.seed, epoch);
         if !examples.is_empty() {

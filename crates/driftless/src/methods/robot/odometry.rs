@@ -49,6 +49,7 @@ impl OnlineFilter for Reckoning {
             collapsed: false,
             saw: false,
             moved: seen.action.is_some(),
+            state: None,
         }
     }
 

@@ -16,16 +16,16 @@ use driftless_world::evaluation::Surroundings;
 use driftless_world::random::Random;
 use driftless_world::trajectory::Rows;
 
-/// What was measured at a step, and the poses it may have been measured at, all equally likely.
-pub(super) struct Example<'a> {
+/// What was measured at a step, and the poses it may have been measured at, all equally likely; or other states.
+pub(super) struct Example<'a, S = [f32; 3]> {
     pub(super) seen: Measured<'a>,
-    pub(super) poses: &'a [[f32; 3]],
+    pub(super) poses: &'a [S],
 }
 
 /// A sensor and what it has learned, a map or a network: one file, and one line in [`model_of`].
-pub(super) trait Model: Send + Sync {
+pub(super) trait Model<S = [f32; 3]>: Send + Sync {
     /// One that can be fitted: a map begins anew, a network goes on from where it is.
-    fn fresh(&self) -> Box<dyn Model>;
+    fn fresh(&self) -> Box<dyn Model<S>>;
 
     /// Whether it goes on, and must not be fitted to episodes that it is evaluated on.
     fn goes_on(&self) -> bool {
@@ -38,7 +38,7 @@ pub(super) trait Model: Send + Sync {
     }
 
     /// Learns: the M-step of an epoch. A network says what its updates came to.
-    fn fit(&mut self, epoch: u64, examples: &[Example]) -> Option<EpochReport>;
+    fn fit(&mut self, epoch: u64, examples: &[Example<S>]) -> Option<EpochReport>;
 
     /// What the steps of an episode are scored by, a row each, if that takes time to compute; else the numbers themselves.
     fn encode(&self, _steps: &[Measured]) -> Option<Rows> {
@@ -91,7 +91,9 @@ pub(super) fn model_of(settings: &SensorSettings, world: &World) -> Box<dyn Mode
         (SensorKind::Scan, SensorEncoder::Network) => {
             Box::new(Network::new(Beams::new(settings), settings, world))
         }
-        (SensorKind::Vector, _) => Box::new(Network::new(Numbers::new(settings), settings, world)),
+        (SensorKind::Scan | SensorKind::Vector, _) => {
+            Box::new(Network::new(Numbers::new(settings), settings, world))
+        }
         (SensorKind::Image, _) => Box::new(Network::new(Pictures::new(world), settings, world)),
         (SensorKind::RangeScan, _) => Box::new(RangeScan::new(settings, world)),
     }
@@ -107,11 +109,11 @@ pub(super) fn textbook_model_of(settings: &SensorSettings) -> Option<Box<dyn Mod
 }
 
 /// Log-likelihoods of all sensors multiply; what is missing says nothing. `own` is memory.
-pub(super) fn sum(
-    models: &[Box<dyn Model>],
+pub(super) fn sum<S>(
+    models: &[Box<dyn Model<S>>],
     log: &mut [f32],
     own: &mut Vec<f32>,
-    mut score: impl FnMut(usize, &dyn Model, &mut [f32]) -> Reading,
+    mut score: impl FnMut(usize, &dyn Model<S>, &mut [f32]) -> Reading,
 ) -> Reading {
     let mut found = Reading::Missing;
     log.fill(0.0);
@@ -126,21 +128,21 @@ pub(super) fn sum(
 }
 
 /// Readings of an episode as each sensor scores by them, computed once.
-pub(super) struct Encoded<'a> {
-    models: &'a [Box<dyn Model>],
-    walk: &'a Walk,
+pub(super) struct Encoded<'a, S = [f32; 3]> {
+    models: &'a [Box<dyn Model<S>>],
+    walk: &'a Walk<S>,
     rows: Vec<Option<Rows>>,
 }
 
-impl<'a> Encoded<'a> {
+impl<'a, S: Clone> Encoded<'a, S> {
     /// All steps.
-    pub(super) fn new(models: &'a [Box<dyn Model>], walk: &'a Walk) -> Self {
+    pub(super) fn new(models: &'a [Box<dyn Model<S>>], walk: &'a Walk<S>) -> Self {
         let steps: Vec<Measured> = (0..walk.actions.len()).map(|t| walk.at(t)).collect();
         Self { models, walk, rows: models.iter().map(|model| model.encode(&steps)).collect() }
     }
 
     /// The sensors.
-    pub(super) fn models(&self) -> &'a [Box<dyn Model>] {
+    pub(super) fn models(&self) -> &'a [Box<dyn Model<S>>] {
         self.models
     }
 
@@ -151,13 +153,13 @@ impl<'a> Encoded<'a> {
 }
 
 /// What is seen along an episode, for the E-step.
-pub(super) struct Seen<'a> {
-    pub(super) encoded: Encoded<'a>,
+pub(super) struct Seen<'a, S = [f32; 3]> {
+    pub(super) encoded: Encoded<'a, S>,
     pub(super) tempering: f32,
     pub(super) memory: Vec<f32>,
 }
 
-impl Evidence for Seen<'_> {
+impl<S: Clone> Evidence for Seen<'_, S> {
     fn scores(&mut self, t: usize, poses: &Particles, log: &mut [f32]) -> Reading {
         let Self { encoded, memory, .. } = self;
         let reading = sum(encoded.models, log, memory, |number, model, own| {

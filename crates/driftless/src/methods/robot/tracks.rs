@@ -28,7 +28,7 @@ const BETWEEN_PLACES: f64 = 0.4;
 /// A robot is found when its position is known within this share of what is lost.
 const FOUND: f64 = 0.5;
 /// Bayes' rule for a robot that was carried off, or was never where it is believed to be.
-const RECOVERY: Recovery = Recovery { kidnap_probability: 1e-4, most_injected: 0.1 };
+pub(super) const RECOVERY: Recovery = Recovery { kidnap_probability: 1e-4, most_injected: 0.1 };
 
 /// How an episode is followed.
 pub(super) struct Following {
@@ -84,7 +84,7 @@ impl RobotEm {
                 let first = around(pose, spread, how.particles, &mut draws);
                 Some(FilterState::new(Belief::new(first)))
             }
-            Start::Room(_) | Start::House => None,
+            Start::State { .. } | Start::Room(_) | Start::House => None,
         };
         Follower {
             filter: self.filter(how),

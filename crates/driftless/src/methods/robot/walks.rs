@@ -6,16 +6,16 @@ use driftless_world::labels::Lesson;
 use driftless_world::trajectory::{Camera, Images, Observations, Pixels, Rows, Start};
 use std::ops::Range;
 
-/// One of them.
-pub(super) struct Walk {
+/// One of them, with states as `S` holds them: planar poses, unless said otherwise.
+pub(super) struct Walk<S = [f32; 3]> {
     /// What was measured at each step; NaN is missing. Rows of nothing where there is a camera alone.
     pub(super) readings: Rows,
     /// What the camera saw.
     pub(super) camera: Option<Camera>,
     /// The motion into each step, in the robot's frame, as odometry says it.
-    pub(super) actions: Vec<[f32; 3]>,
-    /// Known poses.
-    pub(super) labels: Vec<Option<[f32; 3]>>,
+    pub(super) actions: Vec<S>,
+    /// Known states.
+    pub(super) labels: Vec<Option<S>>,
     /// What the robot is told of its first pose.
     pub(super) start: Option<Start>,
 }
@@ -36,6 +36,13 @@ fn triple(row: &[f32]) -> [f32; 3] {
 impl Walk {
     /// As a lesson has it.
     pub(super) fn new(lesson: &Lesson) -> Self {
+        Self::with(lesson, triple)
+    }
+}
+
+impl<S: Clone> Walk<S> {
+    /// The same with rows of numbers taken for states.
+    pub(super) fn with(lesson: &Lesson, state: impl Fn(&[f32]) -> S) -> Self {
         let (readings, camera) = match lesson.observations() {
             Observations::Vectors(readings) => (readings.clone(), lesson.camera().cloned()),
             Observations::Images(images) => {
@@ -45,8 +52,8 @@ impl Walk {
         Self {
             readings,
             camera,
-            actions: (0..lesson.len()).map(|t| triple(lesson.actions().row(t))).collect(),
-            labels: lesson.labels().iter().map(|label| label.map(triple)).collect(),
+            actions: (0..lesson.len()).map(|t| state(lesson.actions().row(t))).collect(),
+            labels: lesson.labels().iter().map(|label| label.map(&state)).collect(),
             start: lesson.start(),
         }
     }
@@ -98,14 +105,22 @@ const LEAST_STEPS: usize = 25;
 
 /// All episodes to learn from. Few long ones are cut into pieces: what is learned from some is calibrated on others.
 pub(super) fn load(lessons: &TrainingSet) -> Result<Vec<Walk>> {
+    load_with(lessons, Walk::new)
+}
+
+/// The same, read in another way.
+pub(super) fn load_with<S: Clone>(
+    lessons: &TrainingSet,
+    read: impl Fn(&Lesson) -> Walk<S>,
+) -> Result<Vec<Walk<S>>> {
     let numbers: Vec<usize> = (0..lessons.len()).collect();
-    let walks: Vec<Walk> = lessons.lessons(&numbers, 0)?.iter().map(Walk::new).collect();
+    let walks: Vec<Walk<S>> = lessons.lessons(&numbers, 0)?.iter().map(read).collect();
     Ok(if walks.len() < LEAST_EPISODES { pieces(&walks) } else { walks })
 }
 
-fn pieces(walks: &[Walk]) -> Vec<Walk> {
+fn pieces<S: Clone>(walks: &[Walk<S>]) -> Vec<Walk<S>> {
     let total: usize = walks.iter().map(|walk| walk.actions.len()).sum();
-    let cut = |walk: &Walk| -> Vec<Walk> {
+    let cut = |walk: &Walk<S>| -> Vec<Walk<S>> {
         let steps = walk.actions.len();
         let count = (LEAST_EPISODES * steps).div_ceil(total).min(steps / LEAST_STEPS).max(1);
         (0..count).map(|k| walk.piece(k * steps / count..(k + 1) * steps / count)).collect()

@@ -160,7 +160,9 @@ where
         let seed =
             if start.episode == 0 { start.seed } else { Random::stream(start.seed, start.episode).bits() };
         let first = match start.place {
-            Place::Anywhere | Place::Room(_) => first_particles(course, particles, seed),
+            Place::Anywhere | Place::Room(_) | Place::State { .. } => {
+                first_particles(course, particles, seed)
+            }
             Place::About { pose, spread } => {
                 let [pose, spread] = [pose, spread].map(|numbers| numbers.map(|x| x as f32));
                 let told = around(pose, spread, particles, &mut Stream::new(seed, FIRST_DRAWS));

@@ -1,7 +1,6 @@
 //! Scans for a network: logarithms of distances along the beams, and a mark where something was met; convolutions see
 //! neighbouring beams.
 
-use super::super::sensor::Example;
 use super::super::walks::Measured;
 use super::input::Input;
 use crate::learn::SensorSettings;
@@ -62,9 +61,9 @@ impl Input for Beams {
         ConvPlan { keep: KEEP, ..ConvPlan::released([2, 1, beams]) }
     }
 
-    fn measure(&mut self, examples: &[Example]) {
+    fn measure(&mut self, readings: &[Measured]) {
         let (mut lengths, mut logs) = (Moments::default(), Moments::default());
-        let all = || examples.iter().flat_map(|example| self.distances(&example.seen)).flatten();
+        let all = || readings.iter().flat_map(|seen| self.distances(seen)).flatten();
         all().for_each(|distance| lengths.push(f64::from(distance)));
         let near = if lengths.count > 0 { NEAR * lengths.mean } else { 1.0 };
         all().for_each(|distance| logs.push((f64::from(distance) + near).ln()));

@@ -1,6 +1,5 @@
 //! What networks are given: the world's sizes, and readings as numbers.
 
-use super::super::sensor::Example;
 use super::super::walks::Measured;
 use crate::learn::Normalisation;
 use crate::nets::ConvPlan;
@@ -20,7 +19,7 @@ pub(in crate::methods::robot) trait Input: Clone + Send + Sync + 'static {
     fn plan(&self) -> ConvPlan;
 
     /// Measures what numbers are normalised by.
-    fn measure(&mut self, examples: &[Example]);
+    fn measure(&mut self, readings: &[Measured]);
 
     /// Adds the numbers of a reading; in training, of one that might have been, too. False, and nothing, if it is missing.
     fn write(&self, seen: &Measured, training: Option<&mut Random>, to: &mut Vec<f32>) -> bool;

@@ -1,6 +1,5 @@
 //! Vectors of any numbers for a network: normalised column by column, each with a mark that says whether it is there.
 
-use super::super::sensor::Example;
 use super::super::walks::Measured;
 use super::input::Input;
 use crate::learn::SensorSettings;
@@ -43,10 +42,10 @@ impl Input for Numbers {
         ConvPlan { image, channels: vec![WIDTH], keep: KEEP, features: WIDTH }
     }
 
-    fn measure(&mut self, examples: &[Example]) {
+    fn measure(&mut self, readings: &[Measured]) {
         let mut moments = vec![Moments::default(); self.scale.len()];
-        for example in examples {
-            let finite = moments.iter_mut().zip(self.own(&example.seen)).filter(|(_, x)| x.is_finite());
+        for seen in readings {
+            let finite = moments.iter_mut().zip(self.own(seen)).filter(|(_, x)| x.is_finite());
             finite.for_each(|(moments, &x)| moments.push(f64::from(x)));
         }
         for (scale, moments) in self.scale.iter_mut().zip(moments) {

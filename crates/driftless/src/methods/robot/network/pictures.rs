@@ -1,6 +1,5 @@
 //! Images for a network: normalised pixel by pixel; in training moved a little, as a camera that looks elsewhere.
 
-use super::super::sensor::Example;
 use super::super::walks::Measured;
 use super::input::{Input, World};
 use crate::batch::PixelScale;
@@ -30,7 +29,7 @@ impl Input for Pictures {
         ConvPlan { keep: KEEP, ..ConvPlan::released(self.pixels.shape()) }
     }
 
-    fn measure(&mut self, _: &[Example]) {}
+    fn measure(&mut self, _: &[Measured]) {}
 
     fn write(&self, seen: &Measured, training: Option<&mut Random>, to: &mut Vec<f32>) -> bool {
         let Some((images, number)) = seen.image else { return false };

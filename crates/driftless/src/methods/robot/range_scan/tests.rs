@@ -19,6 +19,7 @@ fn normalisation() -> Normalisation {
         step_size: [0.2, 0.2, 0.2],
         low: [0.0; 3],
         high: [5.0; 3],
+        coordinates: Vec::new(),
     }
 }
 
