@@ -38,8 +38,8 @@ pub use jonschkowski::Jonschkowski;
 pub use range_scan::RangeScan;
 pub use registry::{BuildMethod, Learns, METHODS, Registered, methods_in};
 pub use replayed::Replayed;
-pub(crate) use robot::check_given;
 pub use robot::{CoordinateEm, CoordinateOdometry, Mcl, RobotEm, RobotOdometry};
+pub(crate) use robot::{Given, RegisteredSensor, SENSORS, check_given};
 
 use crate::error::{Error, Result};
 use crate::learn::{Experiment, Method, Normalisation};

@@ -4,7 +4,7 @@ use super::{Cell, World};
 use crate::args::{Paper, Reproduce};
 use crate::usage::misused;
 use anyhow::Result;
-use driftless::learn::{SensorKind, SensorSettings, describe};
+use driftless::learn::{SensorSettings, describe};
 use driftless::methods::follows;
 
 /// Logs of robots, each twice: told where they start, and told nothing.
@@ -36,7 +36,7 @@ pub fn describe_all(cells: &mut Vec<Cell>, robots: &[World]) -> Result<()> {
             (cell.experiment.state, cell.experiment.motion) = (looks.state.clone(), looks.motion);
         }
     }
-    let has_map = |sensor: &SensorSettings| !sensor.kind.sees() && sensor.kind != SensorKind::Vector;
+    let has_map = |sensor: &SensorSettings| sensor.kind.has_textbook();
     cells.retain(|cell| follows(&cell.experiment));
     cells.retain(|cell| cell.recipe.name != "mcl" || cell.experiment.sensor.iter().any(has_map));
     Ok(())

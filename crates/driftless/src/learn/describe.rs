@@ -95,15 +95,12 @@ fn give(experiment: &mut Experiment, notes: &mut Vec<String>) {
     let (map, beacons) =
         (std::mem::take(&mut experiment.robot.map), std::mem::take(&mut experiment.robot.beacons));
     for sensor in &mut experiment.sensor {
-        match sensor.kind {
-            SensorKind::Scan if sensor.map.is_empty() && sensor.encoder() == SensorEncoder::Map => {
-                sensor.map.clone_from(&map);
-            }
-            SensorKind::RangeScan if sensor.map.is_empty() => sensor.map.clone_from(&map),
-            SensorKind::Ranges | SensorKind::Landmarks if sensor.beacons.is_empty() => {
-                sensor.beacons.clone_from(&beacons);
-            }
-            _ => {}
+        let uses_map = sensor.encoder() == SensorEncoder::Map || sensor.kind.line().has_view;
+        if sensor.kind.takes_map() && uses_map && sensor.map.is_empty() {
+            sensor.map.clone_from(&map);
+        }
+        if sensor.kind.takes_beacons() && sensor.beacons.is_empty() {
+            sensor.beacons.clone_from(&beacons);
         }
         if sensor.is_given() {
             let file = [&sensor.map, &sensor.beacons].map(String::as_str).concat();
@@ -147,8 +144,11 @@ fn sensors_of(
         Observations::Vectors(_) => Some(&episode.camera.as_ref()?.images),
     });
     if let Some(Images { height, width, channels, .. }) = images {
-        let sensor =
-            SensorSettings { name: "camera".into(), kind: SensorKind::Image, ..SensorSettings::default() };
+        let sensor = SensorSettings {
+            name: "camera".into(),
+            kind: SensorKind::named("image"),
+            ..SensorSettings::default()
+        };
         let why = format!("sensor: a camera of {height} x {width} pixels, {channels} channels (a network)");
         sensors.push((sensor, why));
     }
@@ -171,17 +171,18 @@ fn sensor_of(
     let bearings = || columns.iter().skip(1).step_by(2).filter(|c| !c.is_empty()).all(is_bearing);
     let ranges = || columns.iter().step_by(2).flatten().all(|&x| x >= 0.0);
     if angles.is_none() && pairs && bearings() && ranges() {
-        let sensor = SensorSettings { name: "landmarks".into(), kind: SensorKind::Landmarks, ..all() };
+        let sensor =
+            SensorSettings { name: "landmarks".into(), kind: SensorKind::named("landmarks"), ..all() };
         let why =
             format!("sensor: {} landmarks (columns come in pairs of a distance and a bearing)", width / 2);
         return (sensor, why);
     }
     if let Some(why) = no_distances.filter(|_| angles.is_none()) {
-        let sensor = SensorSettings { name: "vector".into(), kind: SensorKind::Vector, ..all() };
+        let sensor = SensorSettings { name: "vector".into(), kind: SensorKind::named("vector"), ..all() };
         return (sensor, format!("sensor: a vector of {width} numbers for a network ({why})"));
     }
     if angles.is_none() && width < LEAST_BEAMS {
-        let sensor = SensorSettings { name: "ranges".into(), kind: SensorKind::Ranges, ..all() };
+        let sensor = SensorSettings { name: "ranges".into(), kind: SensorKind::named("ranges"), ..all() };
         return (
             sensor,
             format!("sensor: ranges to {width} beacons (a column each; fewer than {LEAST_BEAMS})"),

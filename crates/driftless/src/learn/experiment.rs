@@ -5,6 +5,7 @@ mod method_name;
 mod motion;
 mod robot;
 mod sensor;
+mod sensor_kind;
 mod state;
 
 pub use house::{
@@ -14,7 +15,8 @@ pub use method_name::MethodName;
 pub use motion::{MotionFrame, MotionKind, MotionSettings};
 pub use robot::{RobotSettings, RobotStart};
 pub(super) use sensor::MOST_EXPECTED;
-pub use sensor::{ScanModel, SensorEncoder, SensorKind, SensorSettings};
+pub use sensor::{ScanModel, SensorEncoder, SensorSettings};
+pub use sensor_kind::SensorKind;
 pub use state::{StateKind, StateSettings};
 
 use super::Ablation;

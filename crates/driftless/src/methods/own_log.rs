@@ -1,7 +1,7 @@
 //! What published methods need to know of a robot's own log: which networks its sensors need, and how it moves.
 
 use crate::error::{Error, Result};
-use crate::learn::{Experiment, Normalisation, SensorKind};
+use crate::learn::{Experiment, Normalisation};
 use crate::model::Wander;
 use crate::nets::ReadingPlan;
 use crate::space::Space;
@@ -31,10 +31,8 @@ pub(super) fn reading_plan(
         if sensor.width() > MOST_COLUMNS {
             return Err(Error::setting(name(), format!("has more than {MOST_COLUMNS} columns")));
         }
-        match sensor.kind {
-            SensorKind::Scan if sensor.width() >= LEAST_BEAMS => plan.scans.push(sensor.columns),
-            _ => plan.vectors.push(sensor.columns),
-        }
+        let is_scan = sensor.kind.line().has_beams && sensor.width() >= LEAST_BEAMS;
+        if is_scan { &mut plan.scans } else { &mut plan.vectors }.push(sensor.columns);
     }
     if experiment.sensor.is_empty() && width > 0 {
         plan.vectors.push([0, width.min(MOST_COLUMNS)]);

@@ -18,6 +18,7 @@ mod network;
 mod odometry;
 mod online;
 mod range_scan;
+mod registry;
 mod scan;
 mod sensor;
 mod textbook_scan;
@@ -28,6 +29,7 @@ pub use coordinates::{CoordinateEm, CoordinateOdometry};
 pub(crate) use given::check as check_given;
 pub use mcl::Mcl;
 pub use odometry::RobotOdometry;
+pub(crate) use registry::{Given, RegisteredSensor, SENSORS};
 
 use super::anchored::Supervision;
 use super::anchored::noise::{self, Known, Noise};
@@ -52,7 +54,7 @@ use motion::Bias;
 use network::World;
 use online::Shared;
 use rayon::prelude::*;
-use sensor::{Encoded, Model, Seen, model_of};
+use sensor::{Encoded, Model, Seen};
 use std::sync::{Arc, OnceLock};
 use walks::Walk;
 
@@ -152,7 +154,11 @@ impl RobotEm {
         let world = World { normalisation, seed: experiment.seed, epochs: experiment.epochs };
         Ok(Self {
             supervision,
-            models: experiment.sensor.iter().map(|sensor| model_of(sensor, &world)).collect(),
+            models: experiment
+                .sensor
+                .iter()
+                .map(|sensor| (sensor.kind.line().build)(sensor, &world))
+                .collect(),
             sees: experiment.sensor.iter().any(|sensor| sensor.kind.sees()),
             settings: experiment.robot.clone(),
             frame: experiment.frame(),

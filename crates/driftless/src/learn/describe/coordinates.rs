@@ -171,7 +171,7 @@ fn sense(experiment: &mut Experiment, first: &Trajectory, notes: &mut Vec<String
             notes.push(format!("sensor: a vector of {width} numbers, {words}"));
             experiment.sensor.push(SensorSettings {
                 name: "vector".into(),
-                kind: SensorKind::Vector,
+                kind: SensorKind::named("vector"),
                 columns: [0, width],
                 encoder: Some(encoder),
                 ..SensorSettings::default()
@@ -181,8 +181,11 @@ fn sense(experiment: &mut Experiment, first: &Trajectory, notes: &mut Vec<String
     };
     if let Some(Images { height, width, channels, .. }) = images {
         notes.push(format!("sensor: a camera of {height} x {width} pixels, {channels} channels (a network)"));
-        let camera =
-            SensorSettings { name: "camera".into(), kind: SensorKind::Image, ..SensorSettings::default() };
+        let camera = SensorSettings {
+            name: "camera".into(),
+            kind: SensorKind::named("image"),
+            ..SensorSettings::default()
+        };
         experiment.sensor.push(camera);
     }
 }

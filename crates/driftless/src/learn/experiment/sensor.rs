@@ -1,33 +1,8 @@
 //! Settings of a robot's sensors: what they measure, and what is given to them.
 
+use super::sensor_kind::SensorKind;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
-
-/// What a sensor measures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SensorKind {
-    /// Distances along beams around the robot: a map of what they meet is learned.
-    #[default]
-    Scan,
-    /// Distances to beacons, a column each: their places are learned.
-    Ranges,
-    /// Distance and bearing of landmarks, two columns each: their places are learned.
-    Landmarks,
-    /// Any numbers, such as signal strengths: a network learns which belong to which places.
-    Vector,
-    /// A camera's images, which have no columns: likewise.
-    Image,
-    /// The same on a map that is given: a network learns how far the next wall is in each column of an image.
-    RangeScan,
-}
-
-impl SensorKind {
-    /// Whether it looks at images.
-    pub fn sees(self) -> bool {
-        matches!(self, Self::Image | Self::RangeScan)
-    }
-}
 
 /// How `mcl` compares scans with a map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,7 +76,7 @@ impl Default for SensorSettings {
     fn default() -> Self {
         Self {
             name: "sensor".to_owned(),
-            kind: SensorKind::Scan,
+            kind: SensorKind::default(),
             columns: [0, 0],
             first_degrees: -90.0,
             last_degrees: 90.0,
@@ -128,15 +103,14 @@ impl SensorSettings {
         !self.map.is_empty() || !self.beacons.is_empty()
     }
 
-    /// Whether what is given is all that it needs: no label. A network that looks at images learns from some.
+    /// Whether what is given is all that it needs: no label. A network learns from some.
     pub fn needs_no_labels(&self) -> bool {
-        self.is_given() && self.kind != SensorKind::RangeScan
+        self.is_given() && self.encoder() == SensorEncoder::Map
     }
 
     /// What turns its readings into likelihoods.
     pub fn encoder(&self) -> SensorEncoder {
-        let has_map = !matches!(self.kind, SensorKind::Vector | SensorKind::Image | SensorKind::RangeScan);
-        self.encoder.unwrap_or(if has_map { SensorEncoder::Map } else { SensorEncoder::Network })
+        self.encoder.unwrap_or(self.kind.line().encoders[0])
     }
 
     /// Fails if a setting is out of its range.
@@ -154,8 +128,9 @@ impl SensorSettings {
         if self.width() == 0 || self.columns[1] > 1 << 20 {
             return wrong("columns must be [first, end] with at least one between them");
         }
-        if self.kind == SensorKind::Landmarks && !self.width().is_multiple_of(2) {
-            return wrong("landmarks have two columns each, distance and bearing");
+        if !self.width().is_multiple_of(self.kind.each()) {
+            let (id, columns) = (self.kind.id(), self.kind.line().columns);
+            return wrong(&format!("{id} have {} columns each, {}", columns.len(), columns.join(" and ")));
         }
         if !positive(self.reach) || !positive(self.cell) || self.beams == 0 {
             return wrong("reach, cell and beams must be above 0");
@@ -169,7 +144,7 @@ impl SensorSettings {
     /// Fails unless a range scan knows its map, and where its image's edges are.
     fn check_view(&self) -> Result<()> {
         let wrong = |problem: &str| Err(Error::setting(format!("sensor `{}`", self.name), problem));
-        if self.kind != SensorKind::RangeScan {
+        if !self.kind.line().has_view {
             return Ok(());
         }
         let view = self.first_degrees - self.last_degrees;
@@ -191,7 +166,7 @@ impl SensorSettings {
         if is_planar && self.encoder == Some(SensorEncoder::Gaussian) {
             return wrong("encoder gaussian is for states of named coordinates (state.coordinates)");
         }
-        if !is_planar && !matches!(self.kind, SensorKind::Vector | SensorKind::Image) {
+        if !is_planar && !self.kind.is_of_coordinates() {
             return wrong(
                 "scans, ranges and landmarks are for robots in the plane; of state.coordinates the kind must be vector or image",
             );
@@ -202,27 +177,23 @@ impl SensorSettings {
     /// Fails if what is given, and what is learned, do not go together with what it measures.
     fn check_model(&self) -> Result<()> {
         let wrong = |problem: &str| Err(Error::setting(format!("sensor `{}`", self.name), problem));
-        if !self.map.is_empty() && !matches!(self.kind, SensorKind::Scan | SensorKind::RangeScan) {
+        if !self.map.is_empty() && !self.kind.takes_map() {
             return wrong("map is for scans; beacons names a file of places");
         }
-        if !self.beacons.is_empty() && !matches!(self.kind, SensorKind::Ranges | SensorKind::Landmarks) {
+        if !self.beacons.is_empty() && !self.kind.takes_beacons() {
             return wrong("beacons is for ranges and landmarks; map names a ROS map of scans");
         }
-        let looks_up = self.kind != SensorKind::RangeScan;
-        if self.is_given() && self.encoder() == SensorEncoder::Network && looks_up {
+        if self.is_given() && self.encoder() == SensorEncoder::Network && !self.kind.line().has_view {
             return wrong("a map is given, which a network cannot use: leave out one of map and encoder");
         }
-        match (self.kind, self.encoder()) {
-            (SensorKind::Vector | SensorKind::Image | SensorKind::RangeScan, SensorEncoder::Map) => {
-                return wrong("there are no maps of images or vectors: encoder must be network");
-            }
-            (kind, SensorEncoder::Gaussian) if kind != SensorKind::Vector => {
-                return wrong("encoder gaussian is for vectors");
-            }
-            (SensorKind::Ranges | SensorKind::Landmarks, SensorEncoder::Network) => {
-                return wrong("ranges and landmarks have places: for a network their kind must be vector");
-            }
-            _ => {}
+        if !self.kind.line().encoders.contains(&self.encoder()) {
+            return wrong(match self.encoder() {
+                SensorEncoder::Map => "there are no maps of images or vectors: encoder must be network",
+                SensorEncoder::Gaussian => "encoder gaussian is for vectors",
+                SensorEncoder::Network => {
+                    "ranges and landmarks have places: for a network their kind must be vector"
+                }
+            });
         }
         if !(1..=1_000_000).contains(&self.updates) {
             return wrong("updates must be from 1 to 1000000");

@@ -7,7 +7,7 @@ use super::given;
 use super::motion::solved;
 use super::sensor::{Example, Model};
 use crate::error::{Error, Result};
-use crate::learn::{EpochReport, SensorKind, SensorSettings};
+use crate::learn::{EpochReport, SensorSettings};
 use crate::methods::anchored::store::{find, named};
 use crate::parameters::Named;
 use crate::smooth::chain::Matrix;
@@ -51,11 +51,10 @@ pub(super) struct Beacons {
 impl Beacons {
     /// Nothing known yet.
     pub(super) fn new(settings: &SensorSettings) -> Self {
-        let each = if settings.kind == SensorKind::Landmarks { 2 } else { 1 };
         Self {
             settings: settings.clone(),
             calibrated: true,
-            places: vec![None; settings.width() / each],
+            places: vec![None; settings.width() / settings.kind.each()],
             scale: [1.0, 0.0],
             deviations: [0.5, 0.1],
         }
@@ -69,8 +68,8 @@ impl Beacons {
     /// Distance and bearing of each beacon that a reading has.
     fn seen<'a>(&'a self, reading: &'a [f32]) -> impl Iterator<Item = (usize, f64, Option<f64>)> + 'a {
         let columns = &reading[self.settings.columns[0]..self.settings.columns[1]];
-        let has_bearings = self.settings.kind == SensorKind::Landmarks;
-        let each = columns.chunks_exact(if has_bearings { 2 } else { 1 }).enumerate();
+        let has_bearings = self.settings.kind.each() == 2;
+        let each = columns.chunks_exact(self.settings.kind.each()).enumerate();
         each.filter_map(move |(beacon, numbers)| {
             let distance = f64::from(numbers[0]);
             let bearing =
@@ -320,7 +319,7 @@ mod tests {
     fn beacons_are_placed() {
         let truth = [[-4.0, 9.0], [12.0, 1.0], [3.0, -7.0]];
         let settings = SensorSettings {
-            kind: SensorKind::Ranges,
+            kind: crate::learn::SensorKind::named("ranges"),
             columns: [0, 3],
             reach: 1e3,
             ..SensorSettings::default()

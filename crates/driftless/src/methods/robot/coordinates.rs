@@ -23,14 +23,13 @@ pub use reckoning::CoordinateOdometry;
 
 use super::anywhere::Anywhere;
 use super::fitting::{check_images, held_out};
-use super::network::{Network, Numbers, Pictures, World};
+use super::network::World;
 use super::sensor::Model;
 use super::walks::{Walk, load_with};
 use super::{FIRST_TEMPERING, Tuning};
 use crate::error::{Error, Result};
 use crate::learn::{
-    EpochReport, Experiment, Method, MotionKind, Normalisation, SensorEncoder, SensorKind, SensorSettings,
-    Tracking, TrainingSet,
+    EpochReport, Experiment, Method, MotionKind, Normalisation, SensorSettings, Tracking, TrainingSet,
 };
 use crate::methods::anchored::Supervision;
 use crate::online::{OnlineFilter, Start as OnlineStart};
@@ -39,8 +38,9 @@ use crate::resample::ResamplerSettings;
 use driftless_core::{Filter, Space};
 use driftless_world::evaluation::Track;
 use driftless_world::trajectory::Trajectory;
-use expected::Expected;
-use motion::{Moving, State};
+pub(super) use expected::Expected;
+use motion::Moving;
+pub(super) use motion::State;
 use online::Shared;
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
@@ -100,10 +100,12 @@ impl CoordinateEm {
             ));
         }
         let world = World { normalisation, seed: experiment.seed, epochs: experiment.epochs };
+        // Settings are checked: all kinds are of coordinates.
+        let model = |sensor: &SensorSettings| Some(sensor.kind.line().build_state?(sensor, &world));
         let has_actions = experiment.motion.kind != MotionKind::None;
         Ok(Self {
             supervision,
-            models: experiment.sensor.iter().map(|sensor| model_of(sensor, &world)).collect(),
+            models: experiment.sensor.iter().filter_map(model).collect(),
             sees: experiment.sensor.iter().any(|sensor| sensor.kind.sees()),
             normalisation: normalisation.clone(),
             space: normalisation.space(),
@@ -130,15 +132,6 @@ impl CoordinateEm {
     /// Fails if images are not as large as those that are learned from.
     fn check_images(&self, walk: &Walk<State>) -> driftless_world::Result<()> {
         if self.sees { check_images(walk, self.normalisation.pixels.shape()) } else { Ok(()) }
-    }
-}
-
-/// The sensor of some settings.
-fn model_of(settings: &SensorSettings, world: &World) -> Box<dyn Model<State>> {
-    match (settings.kind, settings.encoder()) {
-        (SensorKind::Image, _) => Box::new(Network::new(Pictures::new(world), settings, world)),
-        (_, SensorEncoder::Gaussian) => Box::new(Expected::new(settings, world.normalisation)),
-        _ => Box::new(Network::new(Numbers::new(settings), settings, world)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a robot is given instead of learning it: a map of the floor, or where beacons stand.
 
 use crate::error::{Error, Result};
-use crate::learn::{SensorKind, SensorSettings};
+use crate::learn::SensorSettings;
 use driftless_world::Error as FileError;
 use driftless_world::files::Source;
 use driftless_world::files::npz::NpzFile;
@@ -16,7 +16,7 @@ const PLACES: &str = "map";
 
 /// Fails if what a sensor is given cannot be used: before a run is begun.
 pub(crate) fn check(sensor: &SensorSettings) -> Result<()> {
-    let count = if sensor.kind == SensorKind::Landmarks { sensor.width() / 2 } else { sensor.width() };
+    let count = sensor.width() / sensor.kind.each();
     if !sensor.map.is_empty() {
         map(&sensor.map)?;
     }

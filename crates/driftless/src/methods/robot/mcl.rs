@@ -4,10 +4,9 @@
 //! particles are as many as there are: as soon as a robot is found, those of tracking.
 
 use super::RobotEm;
-use super::sensor::textbook_model_of;
 use super::walks;
 use crate::error::{Error, Result};
-use crate::learn::{EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use crate::learn::{EpochReport, Experiment, Method, Normalisation, SensorSettings, Tracking, TrainingSet};
 use crate::methods::anchored::Supervision;
 use crate::online::{OnlineFilter, Start as OnlineStart};
 use crate::parameters::Named;
@@ -24,7 +23,8 @@ impl Mcl {
     /// Without a map.
     pub fn new(experiment: &Experiment, normalisation: &Normalisation) -> Result<Self> {
         let mut filter = RobotEm::new(experiment, normalisation, Supervision::LabelsAlone)?;
-        filter.models = experiment.sensor.iter().filter_map(textbook_model_of).collect();
+        let textbook = |sensor: &SensorSettings| Some(sensor.kind.line().textbook?(sensor));
+        filter.models = experiment.sensor.iter().filter_map(textbook).collect();
         filter.sees = false;
         if filter.models.is_empty() {
             return Err(Error::setting(

@@ -1,13 +1,8 @@
 //! Sensors of a robot: what a learned map or network says of a reading at a pose.
 
-use super::beacons::Beacons;
-use super::network::{Beams, Network, Numbers, Pictures, World};
-use super::range_scan::RangeScan;
-use super::scan::Scan;
-use super::textbook_scan::TextbookScan;
 use super::walks::{Measured, Walk};
 use crate::error::Result;
-use crate::learn::{EpochReport, SensorEncoder, SensorKind, SensorSettings};
+use crate::learn::EpochReport;
 use crate::methods::anchored::paths::Evidence;
 use crate::parameters::Named;
 use driftless_core::{Particles, Reading};
@@ -22,7 +17,7 @@ pub(super) struct Example<'a, S = [f32; 3]> {
     pub(super) poses: &'a [S],
 }
 
-/// A sensor and what it has learned, a map or a network: one file, and one line in [`model_of`].
+/// A sensor and what it has learned, a map or a network: one file, and one line in the registry.
 pub(super) trait Model<S = [f32; 3]>: Send + Sync {
     /// One that can be fitted: a map begins anew, a network goes on from where it is.
     fn fresh(&self) -> Box<dyn Model<S>>;
@@ -81,31 +76,6 @@ pub(super) trait Model<S = [f32; 3]>: Send + Sync {
 
     /// Takes both back; without memory it is to be used, or begins its optimisation anew.
     fn restore(&mut self, parameters: &[Named], memory: Option<&[Named]>) -> Result<()>;
-}
-
-/// The sensor of some settings.
-pub(super) fn model_of(settings: &SensorSettings, world: &World) -> Box<dyn Model> {
-    match (settings.kind, settings.encoder()) {
-        (SensorKind::Scan, SensorEncoder::Map) => Box::new(Scan::new(settings)),
-        (SensorKind::Ranges | SensorKind::Landmarks, _) => Box::new(Beacons::new(settings)),
-        (SensorKind::Scan, SensorEncoder::Network) => {
-            Box::new(Network::new(Beams::new(settings), settings, world))
-        }
-        (SensorKind::Scan | SensorKind::Vector, _) => {
-            Box::new(Network::new(Numbers::new(settings), settings, world))
-        }
-        (SensorKind::Image, _) => Box::new(Network::new(Pictures::new(world), settings, world)),
-        (SensorKind::RangeScan, _) => Box::new(RangeScan::new(settings, world)),
-    }
-}
-
-/// The same as textbooks have it, for `mcl`: they know maps alone.
-pub(super) fn textbook_model_of(settings: &SensorSettings) -> Option<Box<dyn Model>> {
-    match settings.kind {
-        SensorKind::Scan => Some(Box::new(TextbookScan::new(settings))),
-        SensorKind::Ranges | SensorKind::Landmarks => Some(Box::new(Beacons::uncalibrated(settings))),
-        SensorKind::Vector | SensorKind::Image | SensorKind::RangeScan => None,
-    }
 }
 
 /// Log-likelihoods of all sensors multiply; what is missing says nothing. `own` is memory.

@@ -32,7 +32,7 @@ const FARTHEST: f32 = 6.0;
 
 /// A sensor of a vector.
 #[derive(Clone)]
-pub(super) struct Expected {
+pub(in crate::methods::robot) struct Expected {
     name: String,
     columns: [usize; 2],
     range: Range,
@@ -52,7 +52,7 @@ struct Fitted {
 
 impl Expected {
     /// Not fitted yet.
-    pub(super) fn new(settings: &SensorSettings, normalisation: &Normalisation) -> Self {
+    pub(in crate::methods::robot) fn new(settings: &SensorSettings, normalisation: &Normalisation) -> Self {
         let range = Range::new(normalisation);
         Self { name: settings.name.clone(), columns: settings.columns, range, fitted: None }
     }

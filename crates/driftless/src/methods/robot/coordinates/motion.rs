@@ -14,7 +14,7 @@ use driftless_core::{Draws, Particles, Space};
 use driftless_world::pose::wrap;
 
 /// A state, or a change of one.
-pub(super) type State = Vec<f32>;
+pub(in crate::methods::robot) type State = Vec<f32>;
 
 /// Labels farther apart than this say little of a single step.
 const MOST_STEPS: usize = 40;

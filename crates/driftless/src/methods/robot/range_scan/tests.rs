@@ -26,7 +26,7 @@ fn normalisation() -> Normalisation {
 /// A room of 6 m by 4 m in cells of 5 cm with a pillar, its corner at (-2, 1); the camera looks to the left, 50 degrees wide.
 fn sensor() -> RangeScan {
     let settings = SensorSettings {
-        kind: SensorKind::RangeScan,
+        kind: SensorKind::named("range-scan"),
         first_degrees: 65.0,
         last_degrees: 15.0,
         reach: 10.0,
