@@ -3,7 +3,7 @@
 #[path = "../../driftless-kernels/tests/counting/mod.rs"]
 mod counting;
 
-use driftless::learn::{Experiment, Normalisation, SensorKind, SensorSettings, TrainingSet, WorldKind};
+use driftless::learn::{Experiment, Normalisation, SensorSettings, TrainingSet, WorldKind};
 use driftless::methods::build;
 use driftless::online::{Observation, Place, Start};
 use driftless_world::labels::LabelBudget;
@@ -29,7 +29,7 @@ fn steps_allocate_the_ends_of_beams() {
     let episodes: Vec<Trajectory> = (0..4).map(|_| episode(&mut random)).collect();
     let budget = LabelBudget::new(1.0, 1).unwrap();
     let lessons = TrainingSet::new(Box::new(episodes.clone()), 0..4, budget).unwrap();
-    let sensor = SensorSettings { kind: SensorKind::Scan, columns: [0, BEAMS], ..SensorSettings::default() };
+    let sensor = SensorSettings { columns: [0, BEAMS], ..SensorSettings::default() };
     let experiment = Experiment { world: WorldKind::Robot, sensor: vec![sensor], ..Experiment::default() };
     let mut method = build(&experiment, &Normalisation::measure(&lessons).unwrap()).unwrap();
     method.train(1, &lessons).unwrap();

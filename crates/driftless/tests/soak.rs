@@ -100,7 +100,8 @@ fn drive(number: u64) -> Trajectory {
 
 fn between_beacons() -> Life {
     let walks: Vec<Trajectory> = (0..30).map(drive).collect();
-    let sensor = SensorSettings { kind: SensorKind::Ranges, columns: [0, 4], ..SensorSettings::default() };
+    let sensor =
+        SensorSettings { kind: SensorKind::named("ranges"), columns: [0, 4], ..SensorSettings::default() };
     let robot = RobotSettings { global_poses: 2000, global_particles: 1000, ..RobotSettings::default() };
     let world = WorldKind::Robot;
     let experiment = Experiment { world, sensor: vec![sensor], robot, epochs: 2, ..Experiment::default() };
@@ -149,7 +150,7 @@ impl Inputs {
             _ => {}
         }
         let image = image.then_some(Frame { size: [SIDE, SIDE, 3], pixels });
-        Step { readings: numbers.then_some(readings), image, odometry, time: Some(-(t as f64)) }
+        Step { readings: numbers.then_some(readings), image, odometry, change: None, time: Some(-(t as f64)) }
     }
 }
 

@@ -21,7 +21,7 @@ struct Given {
 impl Given {
     fn step(&self) -> Step<'_> {
         let image = self.image.as_ref().map(|(size, pixels)| Frame { size: *size, pixels });
-        Step { readings: self.readings.as_deref(), image, odometry: self.odometry, time: None }
+        Step { readings: self.readings.as_deref(), image, odometry: self.odometry, change: None, time: None }
     }
 }
 

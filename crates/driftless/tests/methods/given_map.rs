@@ -97,7 +97,7 @@ fn a_camera_beside_a_given_map() {
             let episode = told(all[2].clone(), RobotStart::Global);
             trained.track(&[episode], TRACKING).unwrap().remove(0).estimate
         };
-        let kind = SensorKind::Image;
+        let kind = SensorKind::named("image");
         let camera = SensorSettings { name: "camera".into(), kind, updates: 2, ..SensorSettings::default() };
         assert_eq!(track(&alone, None), track(&both, Some(camera.clone())), "{method}");
         let blind = Experiment { sensor: vec![camera], ..experiment("mcl") };
@@ -171,7 +171,7 @@ fn given_beacons() {
         let lessons = set(all[..3].to_vec(), labels);
         let sensor = SensorSettings {
             name: "ranges".into(),
-            kind: SensorKind::Ranges,
+            kind: SensorKind::named("ranges"),
             columns: [0, 3],
             beacons: file.to_string_lossy().into_owned(),
             ..SensorSettings::default()

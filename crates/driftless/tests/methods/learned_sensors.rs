@@ -93,8 +93,8 @@ fn experiment(method: &str, senses: Senses, epochs: u64, updates: usize) -> Expe
         updates,
         ..SensorSettings::default()
     };
-    let signals = network(SensorKind::Vector, "signals", columns);
-    let camera = network(SensorKind::Image, "camera", [0, 0]);
+    let signals = network(SensorKind::named("vector"), "signals", columns);
+    let camera = network(SensorKind::named("image"), "camera", [0, 0]);
     let sensor = match senses {
         Senses::Signals => vec![signals],
         Senses::Camera => vec![camera],
@@ -238,7 +238,8 @@ fn never_nan() {
         for encoder in [None, Some(SensorEncoder::Network)] {
             let mut experiment = experiment("driftless", Senses::Both, 2, 5);
             if encoder.is_some() {
-                (experiment.sensor[0].kind, experiment.sensor[0].encoder) = (SensorKind::Scan, encoder);
+                (experiment.sensor[0].kind, experiment.sensor[0].encoder) =
+                    (SensorKind::named("scan"), encoder);
             }
             let method = trained(&experiment, &lessons);
             assert!(method.parameters().iter().flat_map(|one| &one.values).all(|x| x.is_finite()));

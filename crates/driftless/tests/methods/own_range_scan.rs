@@ -65,7 +65,7 @@ fn saved_map() -> (PathBuf, String) {
 fn experiment(map: &str) -> Experiment {
     let sensor = SensorSettings {
         name: "camera".into(),
-        kind: SensorKind::RangeScan,
+        kind: SensorKind::named("range-scan"),
         first_degrees: 30.0,
         last_degrees: -30.0,
         map: map.to_owned(),

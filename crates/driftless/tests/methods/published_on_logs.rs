@@ -61,7 +61,7 @@ fn episodes(count: u64) -> Vec<Trajectory> {
 fn experiment(method: &str, start: RobotStart) -> Experiment {
     let sensor = SensorSettings {
         name: "scan".into(),
-        kind: SensorKind::Scan,
+        kind: SensorKind::named("scan"),
         columns: [0, BEAMS],
         ..SensorSettings::default()
     };

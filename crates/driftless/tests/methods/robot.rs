@@ -76,7 +76,7 @@ pub fn episodes(count: u64, steps: usize) -> Vec<Trajectory> {
 pub fn experiment(method: &str) -> Experiment {
     let sensor = SensorSettings {
         name: "scan".into(),
-        kind: SensorKind::Scan,
+        kind: SensorKind::named("scan"),
         columns: [0, BEAMS],
         first_degrees: 0.0,
         last_degrees: 355.0,
@@ -367,7 +367,8 @@ fn positions_among_beacons() {
             .unwrap()
     };
     let all: Vec<Trajectory> = (0..12).map(one).collect();
-    let sensor = SensorSettings { kind: SensorKind::Ranges, columns: [0, 4], ..SensorSettings::default() };
+    let sensor =
+        SensorSettings { kind: SensorKind::named("ranges"), columns: [0, 4], ..SensorSettings::default() };
     let state = StateSettings { kind: StateKind::Position, ..StateSettings::default() };
     let lessons = set(all[..8].to_vec(), 0.1);
     let statistics = Normalisation::measure_in(Frame::World, &lessons).unwrap();
