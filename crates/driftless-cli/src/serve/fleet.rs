@@ -1,4 +1,6 @@
-//! All robots of a server: lines come in, workers step filters, answers go out.
+//! All robots of a server: lines come in, and robots are forgotten; workers do the rest.
+
+mod work;
 
 use super::client::Client;
 use super::health::{Health, count};
@@ -9,7 +11,6 @@ use crate::track::{FIELDS, Line, Trackers};
 use driftless::learn::MotionKind;
 use serde_json::json;
 use std::collections::{BTreeMap, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,8 +19,6 @@ use std::time::Duration;
 const MOST_WAITING: usize = 256 << 20;
 /// Bytes of a robot's name.
 const LONGEST_NAME: usize = 200;
-/// How long a worker waits before it looks whether to stop.
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// Bounds of a server.
 #[derive(Clone, Copy, Debug)]
@@ -191,75 +190,6 @@ impl Fleet {
         let robot = Arc::new(Robot::new(self.number(), name.clone()));
         robots.insert(name, Arc::clone(&robot));
         Ok(robot)
-    }
-
-    fn queue(&self) -> MutexGuard<'_, VecDeque<Arc<Robot>>> {
-        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn schedule(&self, robot: Arc<Robot>) {
-        self.queue().push_back(robot);
-        self.wake.notify_one();
-    }
-
-    /// Answers lines, a line of each robot in turn, until the server ends and nothing waits.
-    pub fn work(&self) {
-        loop {
-            let mut ready = self.queue();
-            let next = loop {
-                if let Some(robot) = ready.pop_front() {
-                    break robot;
-                }
-                if self.closes.load(Ordering::Relaxed) {
-                    return;
-                }
-                ready = self.wake.wait_timeout(ready, PAUSE).unwrap_or_else(PoisonError::into_inner).0;
-            };
-            drop(ready);
-            self.serve(next);
-        }
-    }
-
-    /// No lines come any more: workers end when nothing waits.
-    pub fn close(&self) {
-        self.closes.store(true, Ordering::Relaxed);
-        self.wake.notify_all();
-    }
-
-    /// Answers the oldest line of a robot.
-    fn serve(&self, robot: Arc<Robot>) {
-        let next = robot.post().next();
-        if let Some(waiting) = next {
-            self.answer(&robot, &waiting);
-        }
-        let mut post = robot.post();
-        post.is_scheduled = post.mailbox.len() > 0 && !post.is_forgotten;
-        if post.is_scheduled {
-            drop(post);
-            self.schedule(robot);
-        }
-    }
-
-    fn answer(&self, robot: &Arc<Robot>, waiting: &Waiting) {
-        let (client, number) = (Arc::clone(&waiting.client), waiting.number);
-        let step = || robot.step(waiting, &self.trackers, self.seed);
-        match catch_unwind(AssertUnwindSafe(step)) {
-            Ok(Ok(text)) => {
-                self.say(&client, text);
-                self.health.answered(waiting.received);
-            }
-            Ok(Err(problem)) => self.refuse(&client, number, robot.name.as_deref(), &format!("{problem:#}")),
-            Err(_) => {
-                // A bug of ours; it must not be that of all other robots, too.
-                self.forget(robot);
-                self.refuse(
-                    &client,
-                    number,
-                    robot.name.as_deref(),
-                    "the filter failed, and forgot the robot",
-                );
-            }
-        }
     }
 
     fn forget(&self, robot: &Arc<Robot>) {
