@@ -175,7 +175,9 @@ impl Optimiser {
             let [value, first, second] = &mut new.numbers;
             if self.decay > 0.0 && gradient.name.ends_with(".weight") {
                 let kept = 1.0 - self.learning_rate() * self.decay;
-                value.iter_mut().for_each(|value| *value *= kept);
+                for value in value.iter_mut() {
+                    *value *= kept;
+                }
             }
             assert_eq!(value.len(), gradient.values.len(), "numbers of {}", gradient.name);
             let slots_of_each = first.par_iter_mut().zip(&mut *second).with_min_len(AT_ONCE);

@@ -142,7 +142,9 @@ fn saved(name: Option<&String>, belief: &Believing) -> Option<Vec<u8>> {
         }
         Place::State { mean, spread } => {
             3_u8.save(&mut to);
-            [mean, spread].iter().for_each(|numbers| numbers.to_vec().save(&mut to));
+            for numbers in [mean, spread] {
+                numbers.to_vec().save(&mut to);
+            }
         }
     }
     steps.save(&mut to);

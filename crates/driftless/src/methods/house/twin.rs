@@ -56,7 +56,9 @@ fn apart(found: &[f32], expected: &[f64]) -> f64 {
 fn network(inputs: &Numbers) -> (PfnetNet, Vec<Named>) {
     let plan = PfnetPlan { map_channels: 1, image_channels: 3 };
     let mut values = first_weights(plan, &mut Random::new(1));
-    values.iter_mut().for_each(|own| own.values = inputs.of(&own.name));
+    for own in &mut values {
+        own.values = inputs.of(&own.name);
+    }
     let mut net = PfnetNet::new(plan);
     net.load(&values);
     (net, values)
