@@ -21,14 +21,14 @@ pub fn run(wanted: &Demo, threads: Option<u16>) -> Result<()> {
         quick: true,
         methods: Some(["driftless", "driftless-supervised", "regression"].map(str::to_owned).to_vec()),
         labels: Some(vec![0.1]),
-        seeds: Some(1),
+        seeds: Some(wanted.seeds),
         ..Scope::default()
     };
     let world = World::simulated("maze1", &wanted.out.join("data"), TEST_EPISODES)?;
     let runs = planned(&scope.cells(&["maze1".to_owned()])?, &[world])?;
     queue::run(&wanted.out, &runs, &Queueing::default(), threads)?;
     print(
-        "\nEpochs are few here and the seed is one. Next: `driftless reproduce maze --quick` (seeds and label \
+        "\nEpochs are few here, and seeds (`--seeds`). Next: `driftless reproduce maze --quick` (seeds and label \
          shares, 45 minutes),\nor your own recordings: `driftless train --help`.\n",
     )
 }

@@ -21,7 +21,7 @@ pub use describe::{Described, describe};
 pub use experiment::{
     Experiment, HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, MethodName, MotionFrame,
     MotionKind, MotionSettings, RobotSettings, RobotStart, ScanModel, SeenImages, SeenMaps, SensorEncoder,
-    SensorKind, SensorSettings, StateKind, StateSettings, ViewGeometry, WorldKind,
+    SensorKind, SensorSettings, StateKind, StateSettings, ThroughFilter, ViewGeometry, WorldKind,
 };
 pub use gathered::{Files, Gathered};
 pub use normalisation::{CoordinateScale, Normalisation};

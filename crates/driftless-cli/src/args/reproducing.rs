@@ -114,9 +114,14 @@ pub struct Reproduce {
 #[command(after_help = "\
 Examples:
   driftless demo
+  driftless demo --seeds 3
   driftless demo --out runs/my-demo")]
 pub struct Demo {
     /// Folder for data, runs and the report; an interrupted demo goes on in it
     #[arg(long, short, default_value = "runs/demo", value_name = "DIR")]
     pub out: PathBuf,
+
+    /// Seeds of labels, noise and networks: each takes as long as the first
+    #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=100))]
+    pub seeds: u64,
 }

@@ -9,7 +9,8 @@ mod sensor_kind;
 mod state;
 
 pub use house::{
-    HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, SeenImages, SeenMaps, ViewGeometry,
+    HouseBlockStart, HousePseudoLikelihood, HouseSettings, HouseStart, SeenImages, SeenMaps, ThroughFilter,
+    ViewGeometry,
 };
 pub use method_name::MethodName;
 pub use motion::{MotionFrame, MotionKind, MotionSettings};

@@ -13,6 +13,7 @@ pub(super) mod network;
 mod online;
 mod sensor;
 mod shown;
+mod through;
 mod tracks;
 mod training;
 pub(super) mod updates;
@@ -25,7 +26,9 @@ use super::anchored::store::{learned_of, paths_of, stored_learned, stored_paths}
 use super::anchored::{Supervision, is_calibrated};
 use super::learner::Learner;
 use crate::error::Result;
-use crate::learn::{AllRanks, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet, alone};
+use crate::learn::{
+    AllRanks, EpochReport, Experiment, Method, Normalisation, ThroughFilter, Tracking, TrainingSet, alone,
+};
 use crate::methods::shared_tracks::tracks;
 use crate::online::{OnlineFilter, Start};
 use crate::parameters::Named;
@@ -75,6 +78,8 @@ pub struct RangeScan {
     updates: u64,
     /// Images of an update.
     batch: usize,
+    /// What it is trained by through the filter at last, and what that counts.
+    through: Option<(ThroughFilter, f64)>,
     seed: u64,
     tempering: f64,
     noise: Noise,
@@ -128,6 +133,10 @@ impl RangeScan {
             epochs: experiment.epochs,
             updates,
             batch: experiment.batch_size,
+            through: experiment
+                .house
+                .through_filter
+                .map(|kind| (kind, experiment.house.through_weight.unwrap_or(through::WEIGHT))),
             seed: experiment.seed,
             tempering: FIRST_TEMPERING,
             noise: noise::first_noise(normalisation.step_size),

@@ -69,6 +69,16 @@ pub enum HouseStart {
     House,
 }
 
+/// What a range scan is trained by through the filter, in the last quarter of the epochs, beside images at poses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThroughFilter {
+    /// How dense beliefs are at known poses.
+    Density,
+    /// How well beliefs foresee the next scan.
+    Evidence,
+}
+
 /// All of them; lengths in metres, angles in degrees.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -93,6 +103,12 @@ pub struct HouseSettings {
     pub steps: usize,
     /// Updates of an epoch of `driftless`, each by as many images as `batch_size` says.
     pub updates: u64,
+    /// Whether `driftless` trains through the filter at last, and by what.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub through_filter: Option<ThroughFilter>,
+    /// What that counts beside the cross-entropy of a column; the method decides if nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub through_weight: Option<f64>,
     /// Steps of a block of the pseudo-likelihood, after which gradients end and weights are updated.
     pub block: usize,
     /// Standard deviation of the noise that moves particles, a step.
@@ -163,6 +179,8 @@ impl Default for HouseSettings {
             start_degrees: 30.0,
             steps: 24,
             updates: 100,
+            through_filter: None,
+            through_weight: None,
             block: 4,
             noise_metres: 0.04,
             noise_degrees: 5.0,
@@ -210,6 +228,7 @@ impl HouseSettings {
             ("house.learning_rate", self.learning_rate),
             ("house.learning_rate_factor", self.learning_rate_factor),
             ("house.l2", self.l2),
+            ("house.through_weight", self.through_weight.unwrap_or(0.0)),
         ];
         for (key, size) in sizes {
             config::check(key, size, (0.0..=1e6).contains(&size), "from 0 to a million")?;

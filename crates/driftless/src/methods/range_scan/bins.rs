@@ -98,6 +98,23 @@ pub(in crate::methods) fn log_probabilities(scores: &mut [f32]) {
     }
 }
 
+/// Adds derivatives by scores, given those by the logarithms that [`log_probabilities`] makes of them: with q = softmax and
+/// p = 0.98 q + 0.02 / bins, ∂ log p_b / ∂ score_k = 0.98 q_b (δ_bk - q_k) / p_b.
+pub(in crate::methods) fn by_scores(scores: &[f32], by_log: &[f32], by_scores: &mut [f32]) {
+    let total = log_sum_exp(Cpu::best(), scores, 1.0) as f32;
+    let (kept, evenly) = (1.0 - FLOOR, FLOOR / BINS as f32);
+    let mut sum = 0.0;
+    for ((score, by_log), by) in scores.iter().zip(by_log).zip(&mut *by_scores) {
+        let q = (score - total).exp();
+        let direct = by_log * kept * q / (kept * q + evenly);
+        *by += direct;
+        sum += direct;
+    }
+    for (score, by) in scores.iter().zip(by_scores) {
+        *by -= (score - total).exp() * sum;
+    }
+}
+
 /// Adds a share of a target around a place to a column's histogram.
 pub(in crate::methods) fn add_target(place: f32, share: f32, histogram: &mut [f32]) {
     let place = clamped(place);

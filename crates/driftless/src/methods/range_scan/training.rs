@@ -1,18 +1,20 @@
 //! What the range network is trained in an epoch: which images, at which poses.
 
 use super::sensor::{RangeSensor, Scans, Tempered};
+use super::through::{self, Block, Through};
 use super::updates::{Shown, Trainer};
 use super::views::Lens;
 use super::walks::Walk;
-use super::{ONE_PLACE, ROUND, RangeScan, noise_of, warm_up};
+use super::{LEAST_NOISE, ONE_PLACE, ROUND, RangeScan, noise_of, warm_up};
 use crate::error::{Error, Result};
 use crate::learn::EpochReport;
-use crate::methods::anchored::Supervision;
 use crate::methods::anchored::paths::{Drawn, Evidence, Sizes, draw_paths};
+use crate::methods::anchored::{Supervision, noise};
 use crate::methods::updates::{Figures, Tally};
 use crate::smooth::chain::Bridge;
 use driftless_core::Stream;
 use driftless_kernels::ranks::map;
+use driftless_world::pose::Frame;
 use driftless_world::random::Random;
 use rayon::prelude::*;
 
@@ -124,11 +126,41 @@ impl RangeScan {
                 workspaces: &self.workspaces,
                 ranks: &*self.ranks,
             };
-            let (loss, gradient) = trainer.loss(&chosen, seed)?;
-            let step = self.learner.step_by(loss, &gradient);
-            tally.add(&Figures { losses: vec![("cross-entropy", loss)], effective_sample_size: None }, &step);
+            let through = self.through(epoch, (walks, &examples), &mut random);
+            let (found, gradient) = trainer.loss(&chosen, through.as_ref(), seed)?;
+            let mut losses = vec![("cross-entropy", found.cross_entropy)];
+            if let Some(Through { weight, .. }) = through {
+                losses.push(("filter", found.filter));
+                losses.insert(0, ("loss", found.cross_entropy + weight * found.filter));
+            }
+            let step = self.learner.step_by(losses[0].1, &gradient);
+            tally.add(&Figures { losses, effective_sample_size: None }, &step);
         }
         Ok(tally.report())
+    }
+}
+
+impl RangeScan {
+    /// The filter that an update goes through, in the last quarter of the epochs, and the blocks that it follows.
+    fn through<'a>(
+        &self,
+        epoch: u64,
+        (walks, examples): (&'a [Walk], &[Example]),
+        random: &mut Random,
+    ) -> Option<Through<'a>> {
+        let (kind, weight) = self.through.filter(|_| epoch > self.epochs - self.epochs / 4)?;
+        let block = |_| {
+            let Example { walk, step, poses } = &examples[random.below(examples.len())];
+            Block { walk: &walks[*walk], first: *step, pose: poses[random.below(poses.len())] }
+        };
+        Some(Through {
+            kind,
+            weight,
+            tempering: self.tempering as f32,
+            odometry: noise::motion(self.noise, LEAST_NOISE, Frame::Robot, &self.normalisation),
+            spread: through::told_spread(walks),
+            blocks: (0..through::BLOCKS).map(block).collect(),
+        })
     }
 }
 

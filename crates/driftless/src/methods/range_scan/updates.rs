@@ -1,8 +1,10 @@
-//! An update of a range network: the cross-entropy of images' scans with what rays meet on the map, and its gradient.
+//! An update of a range network: the cross-entropy of images' scans with what rays meet on the map, what the filter makes of
+//! them where that is asked for, and the gradient.
 
 use super::bins::{BINS, add_target};
 use super::camera::Camera;
 use super::network::{Network, gradients};
+use super::through::{Block, Through};
 use super::views::{Lens, View};
 use crate::error::Result;
 use crate::parameters::Named;
@@ -28,8 +30,8 @@ const LONGEST_GRADIENT: f32 = 5.0;
 /// What a part of an update works in.
 #[derive(Default)]
 pub(in crate::methods) struct Workspace {
-    memory: ScanMemory,
-    gradient: ScanGradient,
+    pub(super) memory: ScanMemory,
+    pub(super) gradient: ScanGradient,
 }
 
 impl Message for Workspace {
@@ -43,7 +45,7 @@ impl Message for Workspace {
 pub(in crate::methods) struct Workspaces(Mutex<Vec<Workspace>>);
 
 impl Workspaces {
-    fn take(&self) -> Workspace {
+    pub(super) fn take(&self) -> Workspace {
         self.0.lock().expect("no thread panicked").pop().unwrap_or_default()
     }
 
@@ -70,33 +72,68 @@ pub(in crate::methods) struct Trainer<'a> {
     pub(in crate::methods) ranks: &'a dyn Ranks,
 }
 
+/// What one thread does of an update.
+enum Part<'a> {
+    Images(&'a [Shown<'a>]),
+    Block(&'a Through<'a>, &'a Block<'a>),
+}
+
+/// What an update came to: the mean cross-entropy of a column, and the loss of the filter's beliefs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::methods) struct Losses {
+    pub(in crate::methods) cross_entropy: f64,
+    pub(in crate::methods) filter: f64,
+}
+
 impl Trainer<'_> {
-    /// The mean cross-entropy of some images' scans, and its gradient; the seed names views and dropout.
-    pub(in crate::methods) fn loss(&self, examples: &[Shown], seed: u64) -> Result<(f64, Vec<Named>)> {
-        let part = |(part, examples): (usize, &[Shown])| {
-            if is_own(self.ranks, part) {
-                return self.part(examples, &mut Random::stream(seed, part as u64 + 1));
+    /// The mean cross-entropy of some images' scans, with the filter's loss beside it, and the gradient of both; the seed
+    /// names views, dropout and particles.
+    pub(in crate::methods) fn loss(
+        &self,
+        examples: &[Shown],
+        through: Option<&Through>,
+        seed: u64,
+    ) -> Result<(Losses, Vec<Named>)> {
+        let columns = (examples.len() * self.camera.columns()) as f64;
+        let blocks = through
+            .iter()
+            .flat_map(|&through| through.blocks.iter().map(move |block| Part::Block(through, block)));
+        let work: Vec<Part> = examples.chunks(PART).map(Part::Images).chain(blocks).collect();
+        let part = |(number, part): (usize, &Part)| {
+            if !is_own(self.ranks, number) {
+                return (0.0, self.workspaces.take());
             }
-            (0.0, self.workspaces.take())
+            let mut random = Random::stream(seed, number as u64 + 1);
+            match part {
+                Part::Images(examples) => self.part(examples, &mut random),
+                Part::Block(through, block) => through.part(self, block, columns, &mut random),
+            }
         };
-        let mut parts: Vec<(f64, Workspace)> = examples.par_chunks(PART).enumerate().map(part).collect();
+        let mut parts: Vec<(f64, Workspace)> = work.par_iter().enumerate().map(part).collect();
         share(self.ranks, &mut parts)?;
-        let mut parts = parts.into_iter();
-        let (mut loss, mut sum) = parts.next().expect("an update has images");
-        for (value, part) in parts {
-            loss += value;
-            sum.gradient.add(&part.gradient);
-            self.workspaces.give_back(part);
+        let (mut losses, mut sum) = (Losses::default(), None);
+        for ((value, part), work) in parts.into_iter().zip(&work) {
+            match work {
+                Part::Images(_) => losses.cross_entropy += value / columns,
+                Part::Block(..) => losses.filter += value,
+            }
+            self.add(part, &mut sum);
         }
-        let scale = 1.0 / (examples.len() * self.camera.columns()) as f32;
-        let mut tensors = sum.gradient.tensors(self.network.net());
+        let sum: Workspace = sum.expect("an update has images");
+        let tensors = shortened(sum.gradient.tensors(self.network.net()), (1.0 / columns) as f32);
         self.workspaces.give_back(sum);
-        tensors.iter_mut().flatten().for_each(|x| *x *= scale);
-        let length = tensors.iter().flatten().map(|x| x * x).sum::<f32>().sqrt();
-        if length > LONGEST_GRADIENT {
-            tensors.iter_mut().flatten().for_each(|x| *x *= LONGEST_GRADIENT / length);
+        Ok((losses, gradients(self.network.net().plan(), tensors)))
+    }
+
+    /// Adds a part's gradient to those before it.
+    fn add(&self, part: Workspace, sum: &mut Option<Workspace>) {
+        match sum {
+            None => *sum = Some(part),
+            Some(sum) => {
+                sum.gradient.add(&part.gradient);
+                self.workspaces.give_back(part);
+            }
         }
-        Ok((loss * f64::from(scale), gradients(self.network.net().plan(), tensors)))
     }
 
     /// The same sums over some images, by one thread.
@@ -132,6 +169,16 @@ impl Trainer<'_> {
             });
         }
     }
+}
+
+/// A gradient times a scale, and no longer than it may be.
+fn shortened(mut tensors: Vec<Vec<f32>>, scale: f32) -> Vec<Vec<f32>> {
+    tensors.iter_mut().flatten().for_each(|x| *x *= scale);
+    let length = tensors.iter().flatten().map(|x| x * x).sum::<f32>().sqrt();
+    if length > LONGEST_GRADIENT {
+        tensors.iter_mut().flatten().for_each(|x| *x *= LONGEST_GRADIENT / length);
+    }
+    tensors
 }
 
 /// -Σ target log softmax(scores); scores become its derivatives, those of the padding 0.

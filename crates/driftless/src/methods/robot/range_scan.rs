@@ -156,10 +156,11 @@ impl Model for RangeScan {
                 workspaces: &workspaces,
                 ranks: &Alone,
             };
-            let found = trainer.loss(&chosen, self.seed ^ ((epoch << 20) | update).rotate_left(20));
-            let (loss, gradient) = found.expect("one process is never lost");
-            let step = self.learner.step_by(loss, &gradient);
-            tally.add(&Figures { losses: vec![("cross-entropy", loss)], effective_sample_size: None }, &step);
+            let found = trainer.loss(&chosen, None, self.seed ^ ((epoch << 20) | update).rotate_left(20));
+            let (losses, gradient) = found.expect("one process is never lost");
+            let step = self.learner.step_by(losses.cross_entropy, &gradient);
+            let losses = vec![("cross-entropy", losses.cross_entropy)];
+            tally.add(&Figures { losses, effective_sample_size: None }, &step);
         }
         Some(tally.report())
     }
