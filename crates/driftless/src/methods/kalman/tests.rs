@@ -84,7 +84,7 @@ fn headings_wrap() {
     let mut said = [0.0; SAID];
     (said[2], said[3]) = ((-3.1_f64).cos(), (-3.1_f64).sin());
     // softplus(0.52) = 0.99, so that the reading is as wide as the belief.
-    said[6] = (0.99_f64.exp() - 1.0).ln();
+    said[6] = (0.99_f64.exp() - 1.0).ln() - FIRST_WIDTH;
     let met = Met { is_first: true, saw: true, ..Met::default() };
     let found = FILTER.step(&start, (&said, &[0.0; NOISES]), &met).belief;
     assert!((found.mean[2].abs() - std::f64::consts::PI).abs() < 1e-9, "{found:?}");
