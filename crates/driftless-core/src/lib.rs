@@ -42,6 +42,7 @@ pub mod density;
 mod draws;
 pub mod exponential;
 pub mod filter;
+pub mod kalman;
 pub mod map;
 pub mod models;
 pub mod motion;

@@ -12,12 +12,15 @@
 mod anchored;
 mod filtering;
 mod following;
+mod histogram;
 mod house;
 mod jonschkowski;
+mod kalman;
 mod learner;
 pub mod lstm;
 mod observed;
 mod own_log;
+mod pf_rnn;
 mod prior;
 mod range_scan;
 mod recorder;
@@ -26,6 +29,7 @@ mod regression;
 mod replayed;
 mod robot;
 pub mod sdpf;
+mod sensed;
 mod shared_tracks;
 mod trace_loss;
 mod tracking;
@@ -74,7 +78,9 @@ pub fn build(experiment: &Experiment, normalisation: &Normalisation) -> Result<B
         let problem = format!("{id} follows poses in the plane; with state.coordinates there are {works}");
         return Err(Error::setting("method", problem));
     }
-    if experiment.resampler.is_some() && ["lstm", "odometry", "regression"].contains(&method.id) {
+    if experiment.resampler.is_some()
+        && ["ekf", "histogram", "lstm", "odometry", "regression", "ukf"].contains(&method.id)
+    {
         return Err(Error::setting(
             "resampler",
             format!("is for filters: {} has no particles to resample", method.id),

@@ -124,12 +124,16 @@ fn with_logs_of_ones_own() {
         "robot-sdpf-supervised",
         "robot-dpf",
         "robot-lstm",
+        "robot-ekf",
+        "robot-histogram",
+        "robot-pf-lstm",
     ] {
         let to = folder.path(experiment);
         let mut settings = vec!["label_fraction=0.5", "particles=20", "robot.start=tracking"];
         match experiment {
             "robot-driftless" | "robot-mcl" => settings.extend(["epochs=1", "robot.global_poses=2000"]),
             "robot-odometry" => {}
+            "robot-histogram" => settings.extend(["epochs=1", "batch_size=4", "particles=600"]),
             _ => settings.extend(["epochs=1", "batch_size=4"]),
         }
         run(0, &[&["train", experiment, "--train", &log, "--run", &to], &settings[..]].concat());

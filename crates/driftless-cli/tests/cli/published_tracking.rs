@@ -12,9 +12,20 @@ fn published_methods_follow_a_stream() {
     let followed = episodes(2, 2);
     write(&log, &episodes(1, 6));
     write(&unseen, &followed);
-    for experiment in ["robot-sdpf", "robot-sdpf-supervised", "robot-dpf", "robot-lstm"] {
+    for experiment in [
+        "robot-sdpf",
+        "robot-sdpf-supervised",
+        "robot-dpf",
+        "robot-lstm",
+        "robot-ekf",
+        "robot-ukf",
+        "robot-histogram",
+        "robot-pf-gru",
+    ] {
         let (to, csv) = (folder.path(experiment), folder.path(&format!("{experiment}.csv")));
-        let small = ["label_fraction=0.5", "epochs=1", "particles=20", "batch_size=4", "robot.start=global"];
+        // Of the histogram filter these are cells.
+        let particles = if experiment == "robot-histogram" { "particles=600" } else { "particles=20" };
+        let small = ["label_fraction=0.5", "epochs=1", particles, "batch_size=4", "robot.start=global"];
         run(0, &[&["train", experiment, "--train", &log, "--run", &to], &small[..]].concat());
         let usual = ["--particles", "50", "-s", "5"];
         run(

@@ -104,8 +104,13 @@ impl<M: Module> Net for OnTensors<M> {
 impl<M: Module> Learner<OnTensors<M>> {
     /// A model that has not learned yet.
     pub(super) fn of(model: M) -> Self {
+        Self::taught_by(model, Optimiser::new(Rule::Adam(Adam::default()), RATE))
+    }
+
+    /// The same with an optimiser of its own.
+    pub(super) fn taught_by(model: M, optimiser: Optimiser) -> Self {
         let values = parameters::values(&model);
-        Self::new(OnTensors(Some(model)), values, Optimiser::new(Rule::Adam(Adam::default()), RATE))
+        Self::new(OnTensors(Some(model)), values, optimiser)
     }
 
     /// The model as it is now.

@@ -2,7 +2,10 @@
 //! learns from. Whoever lists, describes or builds methods reads this table. An id may have a line of its own in
 //! another world, where it does something else under the same name.
 
+use super::histogram;
+use super::kalman;
 use super::lstm::LstmMethod;
+use super::pf_rnn;
 use super::regression::Regression;
 use super::robot;
 use super::sdpf::{self, Variant};
@@ -10,10 +13,12 @@ use super::{
     AnchoredEm, HouseLstm, Jonschkowski, Mcl, PfnetFilter, RangeScan, Supervision, Training, Unlearned,
     UnlearnedMethod,
 };
+use crate::baseline::CellKind;
 use crate::error::Result;
 use crate::learn::{Experiment, Method, Normalisation, WorldKind};
 use Learns::{FromAllSteps, FromLabels, Nothing};
 use WorldKind::{House, Maze, Robot};
+use driftless_core::kalman::Linearisation::{SigmaPoints, Slopes};
 
 /// What a method learns from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +78,21 @@ pub const METHODS: &[Registered] = &[
         (Maze, |e, s| Ok(Box::new(LstmMethod::new(e, s)))),
         (House, |e, s| Ok(Box::new(HouseLstm::new(e, s)))),
         (Robot, |e, s| Ok(Box::new(LstmMethod::of_log(e, s)?)))] },
+    Registered { id: "ekf", label: "differentiable EKF (Haarnoja 2016)", learns: FromLabels, builds: &[
+        (Maze, |e, s| kalman::build(Slopes, e, s)),
+        (Robot, |e, s| kalman::build(Slopes, e, s))] },
+    Registered { id: "ukf", label: "differentiable UKF (Kloss 2020)", learns: FromLabels, builds: &[
+        (Maze, |e, s| kalman::build(SigmaPoints, e, s)),
+        (Robot, |e, s| kalman::build(SigmaPoints, e, s))] },
+    Registered { id: "histogram", label: "differentiable histogram filter (Jonschkowski 2016)", learns: FromLabels, builds: &[
+        (Maze, histogram::build),
+        (Robot, histogram::build)] },
+    Registered { id: "pf-lstm", label: "PF-LSTM (Ma 2020)", learns: FromLabels, builds: &[
+        (Maze, |e, s| pf_rnn::build(CellKind::Lstm, e, s)),
+        (Robot, |e, s| pf_rnn::build(CellKind::Lstm, e, s))] },
+    Registered { id: "pf-gru", label: "PF-GRU (Ma 2020)", learns: FromLabels, builds: &[
+        (Maze, |e, s| pf_rnn::build(CellKind::Gru, e, s)),
+        (Robot, |e, s| pf_rnn::build(CellKind::Gru, e, s))] },
     Registered { id: "odometry", label: "odometry alone", learns: Nothing, builds: &[
         (House, |e, s| Ok(Box::new(UnlearnedMethod::new(Unlearned::Odometry, e, s)))),
         (Robot, |e, _| Ok(robot::build_odometry(e)))] },

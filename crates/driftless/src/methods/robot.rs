@@ -28,8 +28,10 @@ mod walks;
 pub use coordinates::{CoordinateEm, CoordinateOdometry};
 pub(crate) use given::check as check_given;
 pub use mcl::Mcl;
+pub(super) use motion::Bias;
 pub use odometry::RobotOdometry;
 pub(crate) use registry::{Given, RegisteredSensor, SENSORS};
+pub(super) use walks::Walk;
 
 use super::anchored::Supervision;
 use super::anchored::noise::{self, Known, Noise};
@@ -50,13 +52,11 @@ use driftless_core::{Filter, Stream};
 use driftless_world::evaluation::{Surroundings, Track};
 use driftless_world::pose::Frame;
 use driftless_world::trajectory::{Start, Trajectory};
-use motion::Bias;
 use network::World;
 use online::Shared;
 use rayon::prelude::*;
 use sensor::{Encoded, Model, Seen};
 use std::sync::{Arc, OnceLock};
-use walks::Walk;
 
 /// Particles on a bridge, and paths drawn of them.
 const PATHS: Sizes = Sizes { particles: 200, paths: 16 };

@@ -11,7 +11,10 @@ use driftless_world::pose::{Frame, Pose};
 use driftless_world::random::Random;
 use driftless_world::trajectory::{Camera, Images, Labels, Observations, Pixels, Rows, Start, Trajectory};
 
-const METHODS: [&str; 4] = ["sdpf", "sdpf-supervised", "dpf", "lstm"];
+const METHODS: [&str; 9] =
+    ["sdpf", "sdpf-supervised", "dpf", "lstm", "ekf", "ukf", "histogram", "pf-lstm", "pf-gru"];
+/// Those whose belief is no particles, or who have none.
+const WITHOUT_PARTICLES: [&str; 4] = ["lstm", "ekf", "ukf", "histogram"];
 const BEAMS: usize = 24;
 /// The room's far corner; the other one is the origin.
 const ROOM: [f64; 2] = [6.0, 4.0];
@@ -69,7 +72,8 @@ fn experiment(method: &str, start: RobotStart) -> Experiment {
         method: method.parse().unwrap(),
         label_fraction: 0.3,
         epochs: 3,
-        particles: 30,
+        // Of `histogram` these are cells.
+        particles: if method == "histogram" { 600 } else { 30 },
         batch_size: 8,
         world: WorldKind::Robot,
         odometry_noise: 0.0,
@@ -110,8 +114,17 @@ fn losses_fall_and_robots_are_followed() {
     let apart = |pose: &[f32]| (f64::from(pose[0]) - 0.5 * ROOM[0]).hypot(f64::from(pose[1]) - 0.5 * ROOM[1]);
     let chance = poses().map(apart).sum::<f64>() / poses().count() as f64;
     // Of the twenty epochs of `dpf` the third to seventh are those of the measurement.
-    let plans =
-        [("sdpf", 1..=5, 0.8), ("sdpf-supervised", 1..=5, 0.5), ("dpf", 3..=7, 0.5), ("lstm", 1..=15, 1.0)];
+    let plans = [
+        ("sdpf", 1..=5, 0.8),
+        ("sdpf-supervised", 1..=5, 0.5),
+        ("dpf", 3..=7, 0.5),
+        ("lstm", 1..=15, 1.0),
+        ("ekf", 1..=8, 0.4),
+        ("ukf", 1..=8, 0.4),
+        ("histogram", 1..=5, 0.6),
+        ("pf-lstm", 1..=10, 1.0),
+        ("pf-gru", 1..=10, 1.0),
+    ];
     for (id, epochs, most) in plans {
         let lessons = set(known.to_vec(), 0.3);
         let experiment = Experiment { epochs: 20, ..experiment(id, RobotStart::Tracking) };
@@ -199,7 +212,8 @@ fn online_as_recorded() {
             assert!(!estimate.collapsed);
             let sizes = track.effective_sample_size.as_ref();
             assert!(sizes.is_none_or(|sizes| sizes[t] == estimate.effective_sample_size), "{id}");
-            assert_eq!(filter.belief().is_some(), id != "lstm");
+            assert_eq!(filter.belief().is_some(), !WITHOUT_PARTICLES.contains(&id));
+            assert!(id == "lstm" || estimate.covariance[0][0] > 0.0, "{id}");
         }
     }
 }

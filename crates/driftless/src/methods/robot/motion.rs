@@ -15,7 +15,7 @@ const EXPECTED: [f64; 2] = [0.15, 0.05];
 /// Scale of forward motion, drift to the left a unit forward, scale of turns, and turn a unit forward: all 0 where
 /// odometry is right on average.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Bias(pub(super) [f64; 4]);
+pub(in crate::methods) struct Bias(pub(in crate::methods) [f64; 4]);
 
 /// Two known poses, and what odometry says lies between them.
 struct Pair<'a> {
@@ -27,7 +27,7 @@ struct Pair<'a> {
 
 impl Bias {
     /// The motion that odometry means.
-    pub(super) fn corrected(&self, [forward, left, turn]: [f64; 3]) -> [f64; 3] {
+    pub(in crate::methods) fn corrected(&self, [forward, left, turn]: [f64; 3]) -> [f64; 3] {
         let [scale, drift, turned, curve] = self.0;
         [
             forward * (1.0 + scale),
@@ -37,7 +37,7 @@ impl Bias {
     }
 
     /// The bias under which odometry leads from label to label best: robust least squares, with a prior around 0.
-    pub(super) fn fit(walks: &[Walk], frame: Frame, step: [f64; 3]) -> Self {
+    pub(in crate::methods) fn fit(walks: &[Walk], frame: Frame, step: [f64; 3]) -> Self {
         let pairs: Vec<Pair> = walks.iter().flat_map(|walk| pairs(walk, frame)).collect();
         let mut bias = Self::default();
         for _ in 0..ROUNDS {

@@ -7,7 +7,7 @@ use driftless_world::trajectory::{Camera, Images, Observations, Pixels, Rows, St
 use std::ops::Range;
 
 /// One of them, with states as `S` holds them: planar poses, unless said otherwise.
-pub(super) struct Walk<S = [f32; 3]> {
+pub(in crate::methods) struct Walk<S = [f32; 3]> {
     /// What was measured at each step; NaN is missing. Rows of nothing where there is a camera alone.
     pub(super) readings: Rows,
     /// What the camera saw.
@@ -35,7 +35,7 @@ fn triple(row: &[f32]) -> [f32; 3] {
 
 impl Walk {
     /// As a lesson has it.
-    pub(super) fn new(lesson: &Lesson) -> Self {
+    pub(in crate::methods) fn new(lesson: &Lesson) -> Self {
         Self::with(lesson, triple)
     }
 }
