@@ -9,6 +9,7 @@
 mod cdr;
 mod mcap;
 pub mod messages;
+pub mod recording;
 mod table;
 mod tum;
 
