@@ -7,6 +7,7 @@ mod lines;
 mod live;
 mod mailbox;
 mod page;
+mod record;
 mod request;
 mod robot;
 mod server;
@@ -15,10 +16,12 @@ mod snapshot;
 use crate::args;
 use crate::output::print;
 use crate::track::{Asked, Trackers};
+use crate::usage::misused;
 use anyhow::{Context, Result};
 use driftless_world::maze::Layout;
 use fleet::{Bounds, Fleet};
 use live::Live;
+use record::Recorder;
 use server::Server;
 use snapshot::Folder;
 use std::net::{SocketAddr, TcpListener};
@@ -43,7 +46,10 @@ pub fn run(wanted: &args::Serve, threads: Option<u16>) -> Result<()> {
         idle: wanted.idle,
         linger: wanted.linger,
     };
-    let fleet = Fleet::new(trackers, wanted.seed, bounds);
+    if wanted.record.is_some() && !trackers.names.is_empty() {
+        misused!("--record: a recording holds poses in the plane; the run is of named coordinates");
+    }
+    let fleet = Fleet::new(trackers, wanted.seed, bounds, Recorder::of(wanted)?);
     if let Some(folder) = &folder {
         let count = fleet.restore(|trackers| folder.read(trackers))?;
         if count > 0 {

@@ -42,6 +42,18 @@ pub struct Serve {
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = time, requires = "state")]
     pub snapshot_every: Duration,
 
+    /// Record poses and particles of all robots as ROS 2 messages in this file (.mcap), which must not be there
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+
+    /// Megabytes of messages in the recording, at most
+    #[arg(long, value_name = "MB", default_value_t = 1000, requires = "record", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub record_most: u32,
+
+    /// Particles of a cloud in the recording, at most; 0 for no clouds
+    #[arg(long, value_name = "N", default_value_t = 100, requires = "record", value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    pub record_cloud: u32,
+
     /// Lines of a robot that wait for the filter; of more, the oldest two become one
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(3..=1000))]
     pub queue: u16,

@@ -5,6 +5,7 @@ mod work;
 use super::client::Client;
 use super::health::{Health, count};
 use super::mailbox::{Motions, Waiting};
+use super::record::Recorder;
 use super::robot::{Believing, Robot};
 use crate::output::complain;
 use crate::track::{FIELDS, Line, Trackers};
@@ -33,6 +34,8 @@ pub struct Bounds {
 /// Robots, and what waits for them.
 pub struct Fleet {
     pub health: Health,
+    /// Who writes down what is believed, if somebody does.
+    pub recorder: Option<Recorder>,
     bounds: Bounds,
     trackers: Mutex<Trackers>,
     seed: u64,
@@ -60,7 +63,7 @@ pub fn refusal(number: u64, robot: Option<&str>, problem: &str) -> String {
 
 impl Fleet {
     /// No robots yet.
-    pub fn new(trackers: Trackers, seed: u64, bounds: Bounds) -> Self {
+    pub fn new(trackers: Trackers, seed: u64, bounds: Bounds, recorder: Option<Recorder>) -> Self {
         let experiment = &trackers.trained.config.experiment;
         let motions = match experiment.motion.kind {
             MotionKind::Velocity => Motions::Unknown,
@@ -68,6 +71,7 @@ impl Fleet {
         };
         Self {
             health: Health::default(),
+            recorder,
             bounds,
             coordinates: trackers.names.len(),
             trackers: Mutex::new(trackers),

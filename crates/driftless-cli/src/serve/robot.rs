@@ -2,6 +2,7 @@
 
 use super::client::Client;
 use super::mailbox::{Clock, Mailbox, Waiting};
+use super::record::Recorder;
 use crate::track::{Line, Trackers, estimated};
 use anyhow::{Context, Result};
 use driftless::learn::Trained;
@@ -107,7 +108,13 @@ impl Robot {
     }
 
     /// Answers a line.
-    pub fn step(&self, waiting: &Waiting, trackers: &Mutex<Trackers>, seed: u64) -> Result<String> {
+    pub fn step(
+        &self,
+        waiting: &Waiting,
+        trackers: &Mutex<Trackers>,
+        seed: u64,
+        recorder: Option<&Recorder>,
+    ) -> Result<String> {
         let mut belief = self.belief();
         let begins = waiting.begins || belief.begun.is_none();
         let (fresh, names) = {
@@ -124,6 +131,9 @@ impl Robot {
         let episode = (*starts - u64::from(!is_fresh)) as usize;
         let mut row = estimated(&names, (episode, step as usize), waiting.line.time, &estimate);
         row.robot.clone_from(&self.name);
+        if let Some(recorder) = recorder {
+            recorder.take(&row, at.tracker.belief());
+        }
         if is_fresh {
             (*begun, *starts) = (fresh, *starts + 1);
         }

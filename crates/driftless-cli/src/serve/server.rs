@@ -6,6 +6,7 @@ use super::health::count;
 use super::lines::{LONGEST, Lines, Next};
 use super::live::Live;
 use super::page;
+use super::record::Recorder;
 use super::snapshot::Folder;
 use crate::args;
 use crate::interrupt;
@@ -85,6 +86,9 @@ impl Server {
             }
             if let Some(folder) = &self.folder {
                 scope.spawn(|| self.keep(folder));
+            }
+            if let Some(recorder) = &self.fleet.recorder {
+                scope.spawn(|| recorder.keep(&self.stops));
             }
             self.look_after(scope, robots, page);
             self.stops.store(true, Ordering::Relaxed);
@@ -166,8 +170,9 @@ impl Server {
         }
     }
 
-    /// The last snapshot, and what was done.
+    /// The end of the recording, the last snapshot, and what was done.
     pub fn last_words(&self) -> Result<()> {
+        self.fleet.recorder.as_ref().map_or(Ok(()), Recorder::finish)?;
         let steps = self.fleet.health.steps.load(Ordering::Relaxed) as usize;
         let Some(folder) = &self.folder else { return print(&format!("{} steps\n", grouped(steps))) };
         let robots = grouped(folder.write(&self.fleet)?);

@@ -197,3 +197,47 @@ fn missing_steps_are_counted() {
     assert_eq!(ask(r#"{"step": 9000000000000000000}"#)["step"], 9_000_000_000_000_000_000_u64);
     server.end();
 }
+
+/// A recording holds what robots were told: a message of each answer, and a cloud; and all of it but the last second after a
+/// kill.
+#[test]
+fn recordings_hold_what_was_answered() {
+    let folder = Folder::new("serve-record");
+    let to = trained(&folder);
+    let lines: Vec<String> = fleet_lines(2).iter().map(Value::to_string).collect();
+    let file = folder.path("robots.mcap");
+    let arguments = ["serve", &to, "--particles", "50", "--record", &file];
+    let messages = |bytes: &[u8]| -> Vec<(String, Vec<u8>)> {
+        let options = mcap::read::Options::IgnoreEndMagic.into();
+        let stream = mcap::MessageStream::new_with_options(bytes, options).unwrap();
+        let all = stream.map_while(Result::ok);
+        all.map(|message| (message.channel.topic.clone(), message.data.into_owned())).collect()
+    };
+    let server = Server::new(&arguments);
+    let answers = server.client().asked_all(&lines);
+    let said = server.end();
+    assert!(said.contains(&format!("recorded in {file}\n")), "{said}");
+    let whole = messages(&std::fs::read(&file).unwrap());
+    assert_eq!(whole.len(), 2 * lines.len());
+    for number in 0..2 {
+        let topic = format!("/robot_{number}/pose");
+        let poses = whole.iter().filter(|(of, _)| *of == topic);
+        let name = format!("robot {number}");
+        let told = answers.iter().map(|answer| serde_json::from_str::<Value>(answer).unwrap());
+        let told: Vec<f64> = told
+            .filter(|answer| answer["robot"] == name)
+            .map(|answer| answer["pose"][0].as_f64().unwrap())
+            .collect();
+        let found: Vec<f64> =
+            poses.map(|(_, data)| f64::from_le_bytes(data[20..28].try_into().unwrap())).collect();
+        assert_eq!(found, told);
+    }
+    let (_, error) = run(1, &arguments);
+    assert!(error.contains("robots.mcap"), "{error}");
+    let other = folder.path("killed.mcap");
+    let server = Server::new(&["serve", &to, "--particles", "50", "--record", &other]);
+    server.client().asked_all(&lines);
+    wait(|| messages(&std::fs::read(&other).unwrap()).len() == 2 * lines.len());
+    server.kill();
+    assert_eq!(messages(&std::fs::read(&other).unwrap()).len(), whole.len());
+}

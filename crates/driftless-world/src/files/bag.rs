@@ -18,7 +18,8 @@ mod record;
 mod records;
 mod steps;
 
-pub use beams::stride;
+pub use beams::{Beams, stride};
+pub use frames::Frames;
 pub use heard::Heard;
 pub use import::import;
 pub use listing::{Listing, Topic, list};

@@ -8,6 +8,8 @@
 
 mod cdr;
 mod mcap;
+pub mod messages;
+pub mod recording;
 mod table;
 mod tum;
 
@@ -18,6 +20,9 @@ use driftless_core::Belief;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// The frame that poses of messages are in.
+const FRAME: &str = "map";
 
 /// Where a robot was believed to be after a step. What is NaN or absent is not known.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -3,6 +3,7 @@
 use driftless_core::{Belief, Particles, Space};
 use driftless_world::Pose;
 use driftless_world::files::Overwrite;
+use driftless_world::files::estimates::recording::{Moment, Recording};
 use driftless_world::files::estimates::{EstimateFormat, EstimateOptions, Estimated, create};
 use std::path::{Path, PathBuf};
 
@@ -188,5 +189,50 @@ fn times_that_cannot_be() {
         assert!(error.contains("e.mcap: field times: "), "{error}");
     }
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// What was flushed is there when a recording is killed, read by mcap without an end; what was not may be lost.
+#[test]
+fn recordings_that_break_off() {
+    let folder = folder("recording");
+    let path = folder.join("r.mcap");
+    let belief = Belief::new(Particles::from_states(Space::SE2, [[1.0_f32, 2.0, 0.0], [3.0, 4.0, 1.0]]));
+    let mut recording = Recording::create(&path, 1_000_000).unwrap();
+    assert!(Recording::create(&path, 1).is_err(), "it is there already");
+    for (number, name) in [None, Some("a b"), Some("a_b"), Some("7"), Some("a b")].into_iter().enumerate() {
+        let row = Estimated { robot: name.map(str::to_owned), ..row(0, number, Some(5.0)) };
+        let moment = Moment::new(&row, Some(&belief), 10, 100.5 + number as f64).unwrap();
+        assert!(recording.push(&moment).unwrap());
+    }
+    recording.flush().unwrap();
+    let killed = std::fs::read(&path).unwrap();
+    let options = mcap::read::Options::IgnoreEndMagic.into();
+    let stream = mcap::MessageStream::new_with_options(&killed, options).unwrap();
+    let found: Vec<mcap::Message> = stream.map_while(Result::ok).collect();
+    let topics: Vec<&str> = found.iter().map(|message| message.channel.topic.as_str()).step_by(2).collect();
+    assert_eq!(topics, ["/pose", "/a_b/pose", "/a_b_3/pose", "/robot_7/pose", "/a_b/pose"]);
+    assert_eq!((found.len(), found[1].channel.topic.as_str()), (10, "/particle_cloud"));
+    assert_eq!(found[2].channel.metadata["robot"], "a b");
+    // Logged when it was made, and stamped with the robot's own time.
+    assert_eq!((found[4].log_time, &found[4].data[4..8]), (102_500_000_000, &[5, 0, 0, 0][..]));
+    assert_eq!(found[1].data[20..24], [2, 0, 0, 0]);
+    assert_eq!(recording.finish().unwrap(), 0);
+    let whole = std::fs::read(&path).unwrap();
+    assert_eq!(mcap::MessageStream::new(&whole).unwrap().map(Result::unwrap).count(), 10);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// A pose has 20 + 43 * 8 bytes behind four: two fit into 800 bytes, and what is left out is counted.
+#[test]
+fn recordings_are_bounded() {
+    let folder = folder("bounded");
+    let path = folder.join("r.mcap");
+    let mut recording = Recording::create(&path, 800).unwrap();
+    let moment = Moment::new(&row(0, 0, None), None, 10, 7.0).unwrap();
+    assert_eq!(moment.size(), 4 + 16 + 43 * 8);
+    assert_eq!([0; 4].map(|_| recording.push(&moment).unwrap()), [true, true, false, false]);
+    assert_eq!(recording.finish().unwrap(), 2);
+    assert!(Moment::new(&row(0, 0, Some(-1.0)), None, 10, 7.0).is_err());
     std::fs::remove_dir_all(folder).unwrap();
 }

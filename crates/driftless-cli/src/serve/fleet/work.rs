@@ -62,7 +62,7 @@ impl Fleet {
 
     fn answer(&self, robot: &Arc<Robot>, waiting: &Waiting) {
         let (client, number) = (Arc::clone(&waiting.client), waiting.number);
-        let step = || robot.step(waiting, &self.trackers, self.seed);
+        let step = || robot.step(waiting, &self.trackers, self.seed, self.recorder.as_ref());
         match catch_unwind(AssertUnwindSafe(step)) {
             Ok(Ok(text)) => {
                 self.say(&client, text);

@@ -41,6 +41,18 @@ impl Beams {
         Self { angles, mount, own, count, other: 0 }
     }
 
+    /// The bearings that somebody wants to know of scans like this one, from a scanner that sits there.
+    pub fn along(angles: Vec<f64>, scan: &LaserScan, mount: Rigid) -> Self {
+        let back = mount.inverse();
+        // Angles from half a beam before the first one, so that one of half a turn does not miss a beam at minus half a turn.
+        let least = scan.angle_min - 0.5 * scan.increment;
+        let own = |angle: &f64| {
+            let [x, y, _] = back.rotated([angle.cos(), angle.sin(), 0.0]);
+            least + scan.increment.signum() * ((y.atan2(x) - least) * scan.increment.signum()).rem_euclid(TAU)
+        };
+        Self { own: angles.iter().map(own).collect(), angles, mount, count: scan.ranges.len(), other: 0 }
+    }
+
     /// How far the scanner is from the robot's centre.
     pub fn offset(&self) -> f64 {
         self.mount.place[0].hypot(self.mount.place[1])
@@ -53,8 +65,10 @@ impl Beams {
             return self.seen_from_centre(scan);
         }
         let reading = |&angle: &f64| {
-            let turn = (angle - scan.angle_min) * scan.increment.signum();
-            let turn = if turn < -0.5 * scan.increment.abs() { turn + TAU } else { turn };
+            let (turn, half) =
+                ((angle - scan.angle_min) * scan.increment.signum(), 0.5 * scan.increment.abs());
+            let is_near = (-half..TAU + half).contains(&turn);
+            let turn = if is_near { turn } else { (turn + half).rem_euclid(TAU) - half };
             let beam = (turn / scan.increment.abs()).round().max(0.0) as usize;
             scan.ranges.get(beam).copied().unwrap_or(f32::NAN)
         };
@@ -108,6 +122,7 @@ fn nearest((sine, cosine): (f64, f64), surfaces: &[([f64; 2], [f64; 2])]) -> f32
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::f64::consts::PI;
 
     /// The distance to the walls of a room from a place in it; it looks different in all directions.
     fn room(x: f64, y: f64, angle: f64) -> f64 {
@@ -163,6 +178,31 @@ mod tests {
         let mut beams = Beams::new(&scan, mount, 720);
         let missing = beams.readings(&scan).iter().filter(|range| range.is_nan()).count();
         assert!((60..160).contains(&missing), "{missing}");
+    }
+
+    /// Told the bearings that the first scan decides, the readings are the same, wherever the scanner sits.
+    #[test]
+    fn bearings_that_are_wanted() {
+        let half = 0.5_f64.sqrt();
+        for (place, rotation) in [
+            ([0.0; 3], [0.0, 0.0, 0.0, 1.0]),
+            ([0.0; 3], [0.0, 0.0, half, half]),
+            ([0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0]),
+            ([0.3, 0.1, 0.0], [0.0, 0.0, 1.0, 0.0]),
+        ] {
+            let mount = Rigid::new(place, rotation).unwrap();
+            for turning in [1.0, -1.0] {
+                let mut scan = scan(&mount, 360);
+                (scan.angle_min, scan.increment) = (turning * scan.angle_min, turning * scan.increment);
+                let mut decided = Beams::new(&scan, mount, 90);
+                let mut wanted = Beams::along(decided.angles.clone(), &scan, mount);
+                assert_eq!(wanted.readings(&scan), decided.readings(&scan), "{place:?} {turning}");
+            }
+        }
+        // Half a turn to the left is half a turn to the right.
+        let scan = LaserScan { angle_min: -PI, increment: PI / 2.0, ranges: vec![1.0, 2.0, 3.0, 4.0] };
+        let mut beams = Beams::along(vec![PI, 0.1, -PI - 1e-9, 1.6], &scan, Rigid::SAME);
+        assert_eq!(beams.readings(&scan), [1.0, 3.0, 1.0, 4.0]);
     }
 
     #[test]

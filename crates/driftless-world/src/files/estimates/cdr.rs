@@ -2,6 +2,9 @@
 
 use crate::pose::Pose;
 
+/// Seconds and nanoseconds.
+pub type Stamp = (i32, u32);
+
 /// Definitions of what is written, in ROS's own language, the types they are made of behind them.
 pub(super) const POSE_TYPE: &str = "geometry_msgs/msg/PoseWithCovarianceStamped";
 pub(super) const CLOUD_TYPE: &str = "nav2_msgs/msg/ParticleCloud";
@@ -37,21 +40,38 @@ pub(super) fn cloud_definition() -> String {
 }
 
 /// A message in the making: every number stands at a multiple of its size behind the first four bytes.
-pub(super) struct Message {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
     bytes: Vec<u8>,
 }
 
 impl Message {
-    /// With a header: seconds and nanoseconds, and the frame that poses are in.
-    pub(super) fn new((seconds, nanoseconds): (i32, u32), frame: &str) -> Self {
+    /// With a header in front: seconds and nanoseconds, and the frame that poses are in.
+    pub(super) fn new(stamp: Stamp, frame: &str) -> Self {
         let mut message = Self { bytes: vec![0, 1, 0, 0] };
-        message.put(&seconds.to_le_bytes());
-        message.count(nanoseconds);
-        // The length counts the zero behind a text.
-        message.count(frame.len() as u32 + 1);
-        message.bytes.extend_from_slice(frame.as_bytes());
-        message.bytes.push(0);
+        message.header(stamp, frame);
         message
+    }
+
+    /// An array of this length, whose elements come next.
+    pub(super) fn array(count: u32) -> Self {
+        let mut message = Self { bytes: vec![0, 1, 0, 0] };
+        message.count(count);
+        message
+    }
+
+    /// When and in which frame.
+    pub(super) fn header(&mut self, (seconds, nanoseconds): Stamp, frame: &str) {
+        self.put(&seconds.to_le_bytes());
+        self.count(nanoseconds);
+        self.text(frame);
+    }
+
+    /// A text; its length counts the zero behind it.
+    pub(super) fn text(&mut self, text: &str) {
+        self.count(text.len() as u32 + 1);
+        self.bytes.extend_from_slice(text.as_bytes());
+        self.bytes.push(0);
     }
 
     fn put(&mut self, number: &[u8]) {
@@ -87,7 +107,8 @@ impl Message {
         }
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    /// With the four bytes in front that say how it is written.
+    pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 }

@@ -1,18 +1,15 @@
 //! MCAP with ROS 2 messages: poses with covariances on `/pose`, particles on `/particle_cloud`, in the frame `map`.
 
-use super::cdr::{CLOUD_TYPE, Message, POSE_TYPE, cloud_definition, pose_definition};
-use super::{EstimateOptions, EstimateWriter, Estimated};
+use super::cdr::{CLOUD_TYPE, POSE_TYPE, cloud_definition, pose_definition};
+use super::messages::{self, Message};
+use super::{EstimateOptions, EstimateWriter, Estimated, FRAME};
 use crate::error::{Error, Result};
 use crate::files::NewFile;
-use crate::pose::Pose;
 use ::mcap::records::{MessageHeader, Metadata};
 use ::mcap::{McapError, WriteOptions, Writer};
 use driftless_core::Belief;
-use driftless_core::resample::Scheme;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-const FRAME: &str = "map";
 
 /// A file of messages.
 pub(super) struct McapFile {
@@ -28,7 +25,7 @@ pub(super) struct McapFile {
     chosen: Vec<u32>,
 }
 
-fn broken(error: McapError) -> Error {
+pub(super) fn broken(error: McapError) -> Error {
     match error {
         McapError::Io(source) => Error::io("cannot write", source),
         other => Error::new(format!("cannot write: {other}")),
@@ -81,57 +78,20 @@ impl McapFile {
         self.writer.write_metadata(&Metadata { name: "episode".to_owned(), metadata }).map_err(broken)
     }
 
-    /// The particles; of more than are wanted as many drawn systematically, which then weigh the same.
-    fn cloud_of(&mut self, stamp: (i32, u32), belief: &Belief) -> Message {
-        let [x, y, heading] = [0, 1, 2].map(|k| belief.particles.column(k));
-        let (weights, all) = (belief.weights.linear(), belief.particles.len());
-        let pose = |i: usize| Pose::new(x[i].into(), y[i].into(), heading[i].into());
-        let mut message = Message::new(stamp, FRAME);
-        message.count(all.min(self.cloud) as u32);
-        if all <= self.cloud {
-            for (i, &weight) in weights.iter().enumerate() {
-                message.pose(pose(i));
-                message.number(f64::from(weight));
-            }
-            return message;
-        }
-        // Not random: a file is the same for the same track.
-        Scheme::Systematic.ancestors(weights, self.cloud, || 0.5, &mut self.chosen);
-        for &i in &self.chosen {
-            message.pose(pose(i as usize));
-            message.number(1.0 / self.cloud as f64);
-        }
-        message
-    }
-
     fn append(&mut self, row: &Estimated, belief: Option<&Belief>) -> Result<()> {
-        let (stamp, nanoseconds) = stamp(row.time.unwrap_or_else(|| f64::from(self.count)))?;
+        let (stamp, nanoseconds) = messages::stamp(row.time.unwrap_or_else(|| f64::from(self.count)))?;
         if self.episode.is_some_and(|(episode, _)| episode != row.episode) {
             self.end_episode()?;
         }
         self.episode.get_or_insert((row.episode, [nanoseconds; 2])).1[1] = nanoseconds;
-        let mut message = Message::new(stamp, FRAME);
-        message.pose(row.pose);
-        message.covariance(&row.covariance);
-        self.write(0, nanoseconds, &message)?;
+        self.write(0, nanoseconds, &messages::pose(row.pose, &row.covariance, stamp, FRAME))?;
         if let Some(belief) = belief.filter(|_| self.cloud > 0) {
-            let cloud = self.cloud_of(stamp, belief);
+            let cloud = messages::cloud(belief, self.cloud, stamp, FRAME, &mut self.chosen);
             self.write(1, nanoseconds, &cloud)?;
         }
         self.count += 1;
         Ok(())
     }
-}
-
-/// Seconds as ROS has them, and as nanoseconds.
-fn stamp(time: f64) -> Result<((i32, u32), u64)> {
-    if !(0.0..f64::from(i32::MAX)).contains(&time) {
-        let problem = format!("{time} s cannot be a time of a ROS message: from 0 to 2147483647 is possible");
-        return Err(Error::new(problem).in_field("times"));
-    }
-    let nanoseconds = time.floor() as u64 * 1_000_000_000 + (time.fract() * 1e9).round() as u64;
-    let stamp = ((nanoseconds / 1_000_000_000) as i32, (nanoseconds % 1_000_000_000) as u32);
-    Ok((stamp, nanoseconds))
 }
 
 impl EstimateWriter for McapFile {
