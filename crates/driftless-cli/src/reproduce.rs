@@ -1,5 +1,6 @@
 //! `driftless reproduce`: all runs of an experiment, as a queue, and the report on them.
 
+mod filters;
 mod plan;
 mod robots;
 mod worlds;
@@ -24,6 +25,9 @@ const TEST_SEED: u64 = 1;
 
 /// Plans, estimates, and runs what is not done.
 pub fn run(wanted: &Reproduce, threads: Option<u16>) -> Result<()> {
+    if wanted.experiment == Paper::Filters {
+        return filters::run(wanted, &wanted.out.clone().unwrap_or_else(|| usual_folder(wanted)));
+    }
     let known: Vec<&str> = Scope::recipes(wanted.experiment).iter().map(|recipe| recipe.name).collect();
     if let Some(name) = wanted.methods.iter().flatten().find(|name| !known.contains(&name.as_str())) {
         if let Some(now) = renamed_method(name).filter(|now| known.contains(now)) {
@@ -63,6 +67,7 @@ fn usual_folder(wanted: &Reproduce) -> PathBuf {
     let quick = if wanted.quick { "-quick" } else { "" };
     let world = match wanted.experiment {
         Paper::Robots => "robots".to_owned(),
+        Paper::Filters => "filters".to_owned(),
         _ => wanted.experiment.world().to_string(),
     };
     PathBuf::from(format!("runs/reproduce-{world}{quick}"))

@@ -6,14 +6,18 @@
 //! <!-- end -->
 //! ```
 //!
-//! [`Query`] says what a marker may hold. Markers in fenced code are left alone.
+//! [`Query`] says what a marker may hold; `FILE benchmark=ID` is a table of a record of `reproduce filters`, with a line on
+//! what it is of. Markers in fenced code are left alone.
 
+mod benchmark;
 mod build;
 mod query;
 mod select;
 
+pub use benchmark::tables as benchmark_tables;
 pub use query::Query;
 
+use crate::table::Table;
 use driftless_world::{Error, Result};
 use std::path::Path;
 
@@ -117,10 +121,20 @@ fn table(lines: &[&str], first: usize, folder: &Path, methods: &[&str]) -> Resul
     let Some((length, _)) = end else {
         return Err(Error::new(format!("the table that begins here has no {END}")));
     };
-    let query = Query::parse(&inner[BEGIN.len()..])?;
+    let words = &inner[BEGIN.len()..];
+    let (about, table) = match benchmark::asked(words) {
+        Some((file, id)) => benchmark::table(&folder.join(file), id)?,
+        None => (String::new(), of_records(words, folder, methods)?),
+    };
+    let about = if about.is_empty() { Vec::new() } else { vec![about, String::new()] };
+    let rows = table.to_markdown();
+    Ok((about.into_iter().chain(rows.lines().map(str::to_owned)).collect(), first + 1 + length))
+}
+
+fn of_records(words: &str, folder: &Path, methods: &[&str]) -> Result<Table> {
+    let query = Query::parse(words)?;
     let records = select::load(folder, &query)?;
-    let table = build::table(&query, &select::select(&query, &records, methods)?, methods)?;
-    Ok((table.to_markdown().lines().map(str::to_owned).collect(), first + 1 + length))
+    build::table(&query, &select::select(&query, &records, methods)?, methods)
 }
 
 #[cfg(test)]

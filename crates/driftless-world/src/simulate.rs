@@ -13,7 +13,12 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+mod lgss;
 mod production;
+mod volatility;
+
+pub use lgss::LinearGaussian;
+pub use volatility::StochasticVolatility;
 
 use crate::error::{Error, Result};
 use crate::files::provenance::Provenance;
@@ -21,6 +26,7 @@ use crate::files::{Entry, Format, Overwrite, WriteOptions};
 use crate::house::{self, Split};
 use crate::maze::{self, Layout, Policy};
 use crate::random::Random;
+use crate::trajectory::{Labels, Observations, Rows, Trajectory};
 use std::path::Path;
 
 /// What is to be recorded. What is `None` is the world's choice.
@@ -81,6 +87,11 @@ pub trait World: Send + Sync {
         [0, 0]
     }
 
+    /// What a step takes beside its image, at most.
+    fn step_bytes(&self) -> usize {
+        64
+    }
+
     /// Adds what the file should say of its origin beside world, seed, steps and noise.
     fn describe(&self, _provenance: &mut Provenance) {}
 }
@@ -107,12 +118,28 @@ pub const WORLDS: &[RegisteredWorld] = &[
         options: &["--size", "--policy", "--odometry-noise"], build: maze::build },
     RegisteredWorld { names: &["house"], what: "furnished houses with floor maps", formats: &["pfnet"],
         options: &["--size", "--odometry-noise", "--houses", "--split"], build: house::build },
+    RegisteredWorld { names: &["lgss"], what: "linear with normal noise, 2 numbers", formats: &["log"], options: &[],
+        build: lgss::plane },
+    RegisteredWorld { names: &["lgss25"], what: "linear with normal noise, 25 numbers of which one is read",
+        formats: &["log"], options: &[], build: lgss::chain },
+    RegisteredWorld { names: &["volatility"], what: "stochastic volatility", formats: &["log"], options: &[],
+        build: volatility::build },
 ];
 
 /// All names of worlds, as a sentence has them.
 pub fn world_names() -> String {
     let names: Vec<&str> = WORLDS.iter().flat_map(|world| world.names).copied().collect();
     names.join(", ")
+}
+
+/// An episode of vectors, of states and readings of each step; nothing says how it moved.
+fn vectors(walk: &[[Vec<f64>; 2]]) -> Result<Entry> {
+    let column = |k: usize| {
+        let numbers = walk.iter().flat_map(|step| &step[k]).map(|&x| x as f32).collect();
+        Rows::new(walk[0][k].len(), numbers)
+    };
+    let seen = Observations::Vectors(column(1)?);
+    Ok(Entry::Plain(Trajectory::new(seen, Rows::default(), Labels::all(column(0)?))?))
 }
 
 /// A data set that can be written.

@@ -208,7 +208,7 @@ fn train(variant: Variant, record: &mut Record) {
     let Variant { filter, objective, mut optimiser } = variant;
     let (batch, mut model) = (batch(record), model());
     for update in 0..UPDATES {
-        let draws = draws(update, filter.resampler.uniforms(PARTICLES), record);
+        let draws = draws(update, filter.resampler.uniforms(PARTICLES, 3), record);
         let run = |model: &Tiny| filter.run(model, &prior(), &batch.observations, &batch.actions, &draws);
         let rollout = run(&model);
         for (name, part) in objective.parts(&model, &rollout, &batch) {

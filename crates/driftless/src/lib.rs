@@ -20,6 +20,7 @@
 //! - [`learn`]: methods that learn from episodes, behind one door. [`methods`]: those there are.
 //! - [`online`]: a trained filter on a robot online.
 //! - [`classical`]: Monte-Carlo localisation on depth images and a floor map, without learning.
+//! - [`benchmarks`]: what filters and resamplers are measured by.
 //! - [`nets`]: layers and encoders of the maze experiments. [`baseline`]: networks without a filter.
 //!
 //! Randomness is data: nothing here draws a number by itself. What is needed is drawn on the host
@@ -28,6 +29,7 @@
 pub mod baseline;
 pub mod batch;
 pub mod belief;
+pub mod benchmarks;
 pub mod classical;
 pub mod config;
 #[cfg(test)]

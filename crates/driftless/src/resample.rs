@@ -2,11 +2,14 @@
 //!
 //! A [`Resampler`] is an object chosen by configuration. A [`Scheme`] draws ancestors, and the
 //! gradient ignores that it did. [`Soft`] and [`StopGradient`] give the drawn particles weights
-//! through which a gradient flows; [`OptimalTransport`] moves particles instead of drawing them.
+//! through which a gradient flows, [`KernelMixture`] also to where their ancestors stood;
+//! [`OptimalTransport`] and [`Diffusion`] move particles instead of drawing them.
 //! [`WhenBelow`] decides when, [`Truncate`] where the gradient ends; these two wrap any other, so
 //! the filter has no branch for any of them.
 
 mod adaptive;
+mod diffusion;
+mod kernel;
 mod registry;
 mod scheme;
 mod sinkhorn;
@@ -16,6 +19,8 @@ mod transport;
 mod truncate;
 
 pub use adaptive::WhenBelow;
+pub use diffusion::{Diffusion, Integrator};
+pub use kernel::{Bandwidth, KernelMixture};
 pub use registry::{Built, RESAMPLERS, RegisteredResampler, ResamplerSettings};
 pub use scheme::Scheme;
 pub use soft::Soft;
@@ -24,16 +29,16 @@ pub use transport::OptimalTransport;
 pub use truncate::Truncate;
 
 use crate::belief::Belief;
-use burn::tensor::{Int, Tensor};
+use burn::tensor::{Int, Tensor, TensorData};
 use scheme::draw_ancestors;
 
 /// Draws particles anew.
 pub trait Resampler: Send + Sync + std::fmt::Debug {
-    /// Uniform random numbers needed a sequence, for N particles.
-    fn uniforms(&self, particles: usize) -> usize;
+    /// Uniform random numbers needed a sequence, for N particles of `size` numbers.
+    fn uniforms(&self, particles: usize, size: usize) -> usize;
 
     /// Draws `count` particles for each sequence, from N. Each has a row of uniform numbers, given
-    /// one after another, of which the first `uniforms(count)` are used.
+    /// one after another, of which the first `uniforms(count, size)` are used.
     ///
     /// # Panics
     /// If there are too few numbers, or `count` is 0.
@@ -41,8 +46,8 @@ pub trait Resampler: Send + Sync + std::fmt::Debug {
 }
 
 impl Resampler for Box<dyn Resampler> {
-    fn uniforms(&self, particles: usize) -> usize {
-        self.as_ref().uniforms(particles)
+    fn uniforms(&self, particles: usize, size: usize) -> usize {
+        self.as_ref().uniforms(particles, size)
     }
 
     fn resample(&self, belief: Belief, count: usize, uniforms: &[f64]) -> Resampled {
@@ -74,6 +79,35 @@ pub(crate) fn identity(belief: &Belief) -> Tensor<2, Int> {
     let [batch, particles, _] = belief.dims();
     let one = Tensor::<1, Int>::arange(0..particles as i64, &belief.states.device());
     one.unsqueeze_dim::<2>(0).expand([batch, particles])
+}
+
+/// Old particles evenly spaced by index, one for each of `count` new ones that have no single ancestor.
+pub(crate) fn spaced(belief: &Belief, count: usize) -> Tensor<1, Int> {
+    let particles = belief.dims()[1];
+    let spaced: Vec<i64> = (0..count).map(|i| (i * particles / count) as i64).collect();
+    Tensor::from_data(spaced.as_slice(), &belief.states.device())
+}
+
+/// How many uniform numbers [`normals`] needs for `count` standard normal ones.
+pub(crate) fn uniforms_of_normals(count: usize) -> usize {
+    count.next_multiple_of(2)
+}
+
+/// Standard normal numbers of uniform ones, by pairs (Box & Muller 1958): [B, M, S], from place `from` of each row on.
+pub(crate) fn normals(like: &Belief, uniforms: &[f64], from: usize, count: usize) -> Tensor<3> {
+    let [batch, _, size] = like.dims();
+    let needed = uniforms_of_normals(count * size);
+    let mut all = Vec::with_capacity(batch * count * size);
+    for row in uniforms.chunks_exact(uniforms.len() / batch) {
+        let numbers = row[from..from + needed].chunks_exact(2).flat_map(|pair| {
+            // 1 - u is never 0.
+            let (radius, angle) = ((-2.0 * (1.0 - pair[0]).ln()).sqrt(), std::f64::consts::TAU * pair[1]);
+            [radius * angle.cos(), radius * angle.sin()]
+        });
+        all.extend(numbers.take(count * size));
+    }
+    let data = TensorData::new(all, [batch, count, size]);
+    Tensor::from_data(data, (&like.states.device(), like.states.dtype()))
 }
 
 /// No mass lost or won, `[B]`.

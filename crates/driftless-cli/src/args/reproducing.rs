@@ -16,6 +16,8 @@ pub enum Paper {
     House,
     /// Tracking and finding real robots by their own logs; needs --data
     Robots,
+    /// Filters and resamplers against exact answers, on vector models; of the options only --quick and --out
+    Filters,
 }
 
 impl Paper {
@@ -24,7 +26,8 @@ impl Paper {
         match self {
             Self::Maze => WorldKind::Maze,
             Self::House => WorldKind::House,
-            Self::Robots => WorldKind::Robot,
+            // Vectors, as robots' own logs have them.
+            Self::Robots | Self::Filters => WorldKind::Robot,
         }
     }
 }
@@ -40,6 +43,7 @@ Examples:
   driftless reproduce maze --data lab=nav01_train.npz,nav01_test.npz --out runs/lab
   driftless reproduce house --quick
   driftless reproduce robots --data my-logs --quick
+  driftless reproduce filters --quick
   driftless reproduce maze --budget 2h
   driftless reproduce maze --on slurm --partition batch --time 4h
 
@@ -64,11 +68,13 @@ pub struct Reproduce {
     pub experiment: Paper,
 
     /// Maze 1 only, three label shares, three seeds and few epochs: 45 minutes on two cores; houses: a tenth of the
-    /// labels, one seed, an hour; robots: a tenth of the labels, one seed, ours and what needs no network
+    /// labels, one seed, an hour; robots: a tenth of the labels, one seed, ours and what needs no network; filters: few
+    /// runs of few steps, a minute or two
     #[arg(long)]
     pub quick: bool,
 
-    /// Folder for data, runs and the report [default: runs/reproduce-maze, -house or -robots, with -quick]
+    /// Folder for data, runs and the report [default: runs/reproduce-maze, -house, -robots or -filters,
+    /// with -quick]
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
 

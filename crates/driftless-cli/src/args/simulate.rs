@@ -15,6 +15,7 @@ Examples:
   driftless simulate maze1 --episodes 1000 --seed 1 --out nav01_train.npz
   driftless simulate my.maze --size 64x48 --policy plan --out mine.npz
   driftless simulate maze2 --format log --odometry-noise 0.1 --out noisy.npz
+  driftless simulate lgss25 --episodes 20 --out walks.npz
   driftless simulate house --episodes 200 --steps 25 --split train --out train.tfrecords")]
 pub struct Simulate {
     #[arg(help = format!("{}, or a file with the drawing of a maze", world_names()))]
@@ -28,7 +29,8 @@ pub struct Simulate {
     #[arg(long, short = 'n', default_value_t = 100)]
     pub episodes: usize,
 
-    /// Recorded steps of an episode [default: 100; houses: 25, or 100 for valid and test]
+    /// Recorded steps of an episode [default: 100; houses: 25, or 100 for valid and test; lgss: 150,
+    /// lgss25: 1000]
     #[arg(long, short = 't')]
     pub steps: Option<usize>,
 

@@ -7,8 +7,6 @@ use rayon::prelude::*;
 
 /// Episodes must be small enough to be read again: this many bytes of images.
 const LARGEST_EPISODE: usize = 1 << 27;
-/// What a step takes beside its image, at most.
-const LARGEST_STEP: usize = 64;
 /// Memory for finished episodes that wait to be written.
 const WAITING_BYTES: usize = 256 << 20;
 
@@ -16,7 +14,7 @@ impl Prepared {
     /// Bytes of an episode, unless it could not be read again.
     pub(super) fn episode_bytes(&self) -> Result<usize> {
         let (steps, [width, height]) = (self.steps(), self.image());
-        let step = (4 * width * height).max(LARGEST_STEP);
+        let step = (4 * width * height).max(self.world.step_bytes());
         steps.checked_mul(step).filter(|&bytes| bytes <= LARGEST_EPISODE).ok_or_else(|| {
             let most = LARGEST_EPISODE / step;
             Error::usage(format!(

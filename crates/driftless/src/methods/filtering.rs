@@ -66,7 +66,7 @@ where
     /// All random numbers of a rollout over the batch.
     pub(super) fn draws(&self, batch: &Batch<Observations<M>>, particles: usize, seed: u64) -> Draws {
         let [sequences, steps, action] = batch.actions.dims();
-        let uniforms = self.filter.resampler.uniforms(particles);
+        let uniforms = self.filter.resampler.uniforms(particles, 3);
         let sizes =
             DrawSizes { batch: sequences, steps, particles, state: 3, noise: action.max(3), uniforms };
         Draws::new(sizes, seed, &batch.actions.device(), batch.actions.dtype())

@@ -84,7 +84,7 @@ where
             }
             _ => (&self.filter, self.prior.clone()),
         };
-        let uniforms = filter.resampler.uniforms(particles);
+        let uniforms = filter.resampler.uniforms(particles, POSE);
         let sizes = DrawSizes { batch: 1, steps: 1, particles, state: POSE, noise: POSE, uniforms };
         Follower {
             model,

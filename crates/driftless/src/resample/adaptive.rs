@@ -15,8 +15,8 @@ pub struct WhenBelow {
 }
 
 impl Resampler for WhenBelow {
-    fn uniforms(&self, particles: usize) -> usize {
-        self.inner.uniforms(particles)
+    fn uniforms(&self, particles: usize, size: usize) -> usize {
+        self.inner.uniforms(particles, size)
     }
 
     fn resample(&self, belief: Belief, count: usize, uniforms: &[f64]) -> Resampled {
@@ -77,7 +77,7 @@ mod tests {
     struct Untouchable;
 
     impl Resampler for Untouchable {
-        fn uniforms(&self, _: usize) -> usize {
+        fn uniforms(&self, _: usize, _: usize) -> usize {
             1
         }
 

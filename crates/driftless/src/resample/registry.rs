@@ -3,7 +3,10 @@
 //! A resampler may exist on tensors, where methods differentiate through their filter, and on plain numbers, where a
 //! trained filter is put to use; a method takes what it can use, and the message says why if it cannot.
 
-use super::{OptimalTransport, Resampler, Scheme, Soft, StopGradient, WhenBelow};
+use super::{
+    Bandwidth, Diffusion, Integrator, KernelMixture, OptimalTransport, Resampler, Scheme, Soft, StopGradient,
+    WhenBelow,
+};
 use crate::config::{check, nearest_name, positive, with_advice};
 use crate::error::{Error, Result};
 use crate::space::Space;
@@ -41,6 +44,8 @@ pub const RESAMPLERS: &[RegisteredResampler] = &[
     RegisteredResampler { id: "soft", what: "a mixture with equal weights (Karkus 2018)", build: |o, _| soft(o) },
     RegisteredResampler { id: "stop-gradient", what: "weights that carry the score (Scibior 2021)", build: |o, _| stop_gradient(o) },
     RegisteredResampler { id: "optimal-transport", what: "particles are moved (Corenflos 2021)", build: optimal_transport },
+    RegisteredResampler { id: "kernel", what: "draws from kernels about the particles (Younis 2023)", build: kernel },
+    RegisteredResampler { id: "diffusion", what: "noise flows back to the particles (Andersson 2025)", build: diffusion },
 ];
 
 /// The setting of an experiment.
@@ -126,14 +131,17 @@ fn scheme(scheme: Scheme, table: toml::Table) -> Result<Built> {
 }
 
 fn scheme_of(name: Option<&str>) -> Result<Scheme> {
-    let Some(name) = name else { return Ok(Scheme::Systematic) };
-    Scheme::ALL.into_iter().find(|scheme| scheme.name() == name).ok_or_else(|| {
-        let near = nearest_name(name, Scheme::ALL.map(Scheme::name));
-        let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        Error::setting(
-            "scheme",
-            format!("{name:?} is none of {}{near}", Scheme::ALL.map(Scheme::name).join(", ")),
-        )
+    name.map_or(Ok(Scheme::Systematic), |name| one_of("scheme", name, &Scheme::ALL, Scheme::name))
+}
+
+/// The one with this name; otherwise all names, and the nearest.
+fn one_of<T: Copy>(key: &'static str, name: &str, all: &[T], name_of: fn(T) -> &'static str) -> Result<T> {
+    all.iter().copied().find(|&one| name_of(one) == name).ok_or_else(|| {
+        let names = || all.iter().map(|&one| name_of(one));
+        let near =
+            nearest_name(name, names()).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        let known = names().collect::<Vec<_>>().join(", ");
+        Error::setting(key, format!("{name:?} is none of {known}{near}"))
     })
 }
 
@@ -203,9 +211,69 @@ fn optimal_transport(table: toml::Table, space: Space) -> Result<Built> {
     let mut transport = OptimalTransport::new(space, epsilon);
     (transport.tolerance, transport.max_iterations) = (tolerance, max_iterations);
     transport.differentiated = differentiated;
-    let why =
-        "it moves particles so that gradients flow through them, and no gradient goes through this filter";
-    Ok(Built { differentiable: Box::new(transport), plain: Err(why) })
+    Ok(Built { differentiable: Box::new(transport), plain: Err(MOVES) })
+}
+
+/// Why there is no plain form of those that move particles.
+const MOVES: &str =
+    "it moves particles so that gradients flow through them, and no gradient goes through this filter";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KernelOptions {
+    /// In units of the state; by the belief's spread and effective number without it.
+    bandwidth: Option<f64>,
+    /// Of angles, in radians; as of lengths without it.
+    angle_bandwidth: Option<f64>,
+    scheme: Option<String>,
+}
+
+fn kernel(table: toml::Table, space: Space) -> Result<Built> {
+    let KernelOptions { bandwidth, angle_bandwidth, scheme } = options(table)?;
+    let bandwidth = match (bandwidth, angle_bandwidth) {
+        (None, None) => Bandwidth::NormalReference,
+        (None, Some(_)) => {
+            let problem = "needs `bandwidth`, that of the other coordinates, beside it";
+            return Err(Error::setting("angle_bandwidth", problem));
+        }
+        (Some(length), angle) => Bandwidth::Fixed { length, angle: angle.unwrap_or(length) },
+    };
+    if let Bandwidth::Fixed { length, angle } = bandwidth {
+        positive("bandwidth", length)?;
+        positive("angle_bandwidth", angle)?;
+    }
+    let mixture = KernelMixture::new(space, bandwidth, scheme_of(scheme.as_deref())?);
+    Ok(Built { differentiable: Box::new(mixture), plain: Err(MOVES) })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct DiffusionOptions {
+    a: f64,
+    horizon: f64,
+    steps: usize,
+    stochastic: bool,
+    integrator: String,
+}
+
+impl Default for DiffusionOptions {
+    fn default() -> Self {
+        let Diffusion { drift: a, horizon, steps, stochastic, integrator, .. } =
+            Diffusion::new(Space::LINEAR);
+        Self { a, horizon, steps, stochastic, integrator: integrator.name().to_owned() }
+    }
+}
+
+fn diffusion(table: toml::Table, space: Space) -> Result<Built> {
+    let DiffusionOptions { a, horizon, steps, stochastic, integrator } = options(table)?;
+    check("a", a, a < 0.0 && a.is_finite(), "negative and finite")?;
+    positive("horizon", horizon)?;
+    check("steps", steps, (1..=10_000).contains(&steps), "from 1 to 10000")?;
+    let integrator = one_of("integrator", &integrator, &Integrator::ALL, Integrator::name)?;
+    let mut diffusion = Diffusion::new(space);
+    (diffusion.drift, diffusion.horizon, diffusion.steps) = (a, horizon, steps);
+    (diffusion.stochastic, diffusion.integrator) = (stochastic, integrator);
+    Ok(Built { differentiable: Box::new(diffusion), plain: Err(MOVES) })
 }
 
 #[cfg(test)]
@@ -231,6 +299,16 @@ mod tests {
         assert_eq!(built("kind = 'stop-gradient'\nscheme = 'multinomial'"), format!("{published:?}"));
         let transport = OptimalTransport::new(Space::SE2, 0.5);
         assert_eq!(built("kind = 'optimal-transport'"), format!("{transport:?}"), "the defaults are its own");
+        let diffusion = Diffusion::new(Space::SE2);
+        assert_eq!(built("kind = 'diffusion'"), format!("{diffusion:?}"), "the defaults are its own");
+        let ode = Diffusion { steps: 5, stochastic: false, integrator: Integrator::Exponential, ..diffusion };
+        let text = "kind = 'diffusion'\nsteps = 5\nstochastic = false\nintegrator = 'exponential'";
+        assert_eq!(built(text), format!("{ode:?}"));
+        let kernel =
+            |bandwidth| format!("{:?}", KernelMixture::new(Space::SE2, bandwidth, Scheme::Systematic));
+        assert_eq!(built("kind = 'kernel'"), kernel(Bandwidth::NormalReference));
+        let fixed = Bandwidth::Fixed { length: 0.2, angle: 0.1 };
+        assert_eq!(built("kind = 'kernel'\nbandwidth = 0.2\nangle_bandwidth = 0.1"), kernel(fixed));
         let below = WhenBelow { fraction: 0.4, inner: Box::new(Soft::new(0.5, Scheme::Systematic)) };
         assert_eq!(built("kind = 'soft'\nbelow = 0.4"), format!("{below:?}"));
         for one in RESAMPLERS {
@@ -249,6 +327,13 @@ mod tests {
                 "kind = 'optimal-transport'\nepsilon = 0.0",
                 "resampler.epsilon: must be positive and finite, not 0",
             ),
+            (
+                "kind = 'kernel'\nangle_bandwidth = 0.1",
+                "resampler.angle_bandwidth: needs `bandwidth`, that of the other coordinates, beside it",
+            ),
+            ("kind = 'kernel'\nbandwidth = -1.0", "resampler.bandwidth: must be positive and finite, not -1"),
+            ("kind = 'diffusion'\na = 1.0", "resampler.a: must be negative and finite, not 1"),
+            ("kind = 'diffusion'\nsteps = 0", "resampler.steps: must be from 1 to 10000, not 0"),
             ("below = -1.0", "resampler.below: must be between 0 and 1, not -1"),
         ] {
             assert_eq!(built(text), problem);
@@ -256,6 +341,7 @@ mod tests {
         for (text, advice) in [
             ("kind = 'sofft'", "did you mean `soft`?"),
             ("kind = 'soft'\nalpah = 0.5", "did you mean `alpha`?"),
+            ("kind = 'diffusion'\nintegrator = 'exponental'", "did you mean `exponential`?"),
             ("kind = 'soft'\nscheme = 'systemic'", "did you mean `systematic`?"),
         ] {
             assert!(built(text).ends_with(advice), "{}", built(text));
@@ -274,7 +360,7 @@ mod tests {
         for kind in ["systematic", "multinomial", "stratified", "residual", "soft"] {
             assert!(plain(kind).is_ok(), "{kind}");
         }
-        for kind in ["stop-gradient", "optimal-transport"] {
+        for kind in ["stop-gradient", "optimal-transport", "kernel", "diffusion"] {
             let problem = plain(kind).unwrap_err().to_string();
             assert!(problem.contains("no gradient goes through this filter"), "{problem}");
         }

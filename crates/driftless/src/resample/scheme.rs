@@ -28,7 +28,7 @@ pub(crate) fn draw_ancestors(
 }
 
 impl Resampler for Scheme {
-    fn uniforms(&self, particles: usize) -> usize {
+    fn uniforms(&self, particles: usize, _: usize) -> usize {
         Scheme::uniforms(*self, particles)
     }
 

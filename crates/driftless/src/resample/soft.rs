@@ -30,7 +30,7 @@ impl Soft {
 }
 
 impl Resampler for Soft {
-    fn uniforms(&self, particles: usize) -> usize {
+    fn uniforms(&self, particles: usize, _: usize) -> usize {
         self.scheme.uniforms(particles)
     }
 

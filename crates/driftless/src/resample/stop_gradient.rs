@@ -9,7 +9,7 @@ use crate::belief::Belief;
 pub struct StopGradient(pub Scheme);
 
 impl Resampler for StopGradient {
-    fn uniforms(&self, particles: usize) -> usize {
+    fn uniforms(&self, particles: usize, _: usize) -> usize {
         self.0.uniforms(particles)
     }
 

@@ -1,7 +1,7 @@
 //! Resampling by optimal transport: particles move instead of being drawn, so gradients flow.
 
 use super::sinkhorn::Problem;
-use super::{Resampled, Resampler, no_mass};
+use super::{Resampled, Resampler, no_mass, spaced};
 use crate::belief::Belief;
 use crate::space::{Space, direction};
 use burn::tensor::{Int, Tensor};
@@ -79,14 +79,12 @@ impl OptimalTransport {
 }
 
 impl Resampler for OptimalTransport {
-    fn uniforms(&self, _particles: usize) -> usize {
+    fn uniforms(&self, _: usize, _: usize) -> usize {
         0
     }
 
     fn resample(&self, belief: Belief, count: usize, _uniforms: &[f64]) -> Resampled {
-        let [batch, particles, _] = belief.dims();
-        let spaced: Vec<i64> = (0..count).map(|i| (i * particles / count) as i64).collect();
-        let rows = Tensor::<1, Int>::from_data(spaced.as_slice(), &belief.states.device());
+        let (batch, rows) = (belief.dims()[0], spaced(&belief, count));
         let moved = self.plan(&belief, rows.clone()).matmul(self.embed(&belief.states)); // [B, M, D]
         let ancestors = rows.unsqueeze_dim::<2>(0).expand([batch, count]);
         let log_mass = no_mass(&belief);

@@ -8,8 +8,8 @@ use crate::belief::Belief;
 pub struct Truncate(pub Box<dyn Resampler>);
 
 impl Resampler for Truncate {
-    fn uniforms(&self, particles: usize) -> usize {
-        self.0.uniforms(particles)
+    fn uniforms(&self, particles: usize, size: usize) -> usize {
+        self.0.uniforms(particles, size)
     }
 
     fn resample(&self, belief: Belief, count: usize, uniforms: &[f64]) -> Resampled {

@@ -152,7 +152,7 @@ impl Problem {
     /// Filters the data `runs` times at once, each with its own random numbers.
     pub fn run(&self, model: &LinearGaussian, filter: &Filter, runs: Runs) -> Rollout<LinearGaussian> {
         let steps = self.observations.len();
-        let uniforms = filter.resampler.uniforms(runs.particles);
+        let uniforms = filter.resampler.uniforms(runs.particles, 1);
         let Runs { count: batch, particles, seed } = runs;
         let sizes = DrawSizes { batch, steps, particles, state: 1, noise: 1, uniforms };
         let draws = Draws::new(sizes, seed, &Device::flex().autodiff(), DType::F64);

@@ -4,7 +4,7 @@ use crate::common::{LinearMotion, NoisyReading, Problem, f64s, numbers};
 use crate::tiny::TinyModel;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use driftless::model::{GivenOdometry, Motion};
-use driftless::resample::{OptimalTransport, Resampler, Scheme, Soft, Truncate, WhenBelow};
+use driftless::resample::{Diffusion, OptimalTransport, Resampler, Scheme, Soft, Truncate, WhenBelow};
 use driftless::{DrawSizes, Draws, Filter, Prior, Space, StateSpace, Transition};
 use driftless_world::random::Random;
 
@@ -44,11 +44,12 @@ fn resamplers(space: Space) -> Vec<(&'static str, Box<dyn Resampler>)> {
             Box::new(WhenBelow { fraction: 0.8, inner: Box::new(Soft::new(0.5, Scheme::Residual)) }),
         ),
         ("transport", Box::new(transport)),
+        ("diffusion", Box::new(Diffusion { steps: 3, ..Diffusion::new(space) })),
     ]
 }
 
 fn draws(state: usize, steps: usize, particles: usize) -> Draws {
-    let sizes = DrawSizes { batch: 2, steps, particles, state, noise: state, uniforms: particles };
+    let sizes = DrawSizes { batch: 2, steps, particles, state, noise: state, uniforms: 80 };
     Draws::new(sizes, 21, &Device::flex().autodiff(), DType::F64)
 }
 
@@ -64,7 +65,7 @@ fn linear_gaussian_rollouts() {
     let problem = Problem::golden_b();
     let repeat = |values: &[f64]| f64s::<3>(TensorData::new(values.to_vec(), [1, 3, 1])).expand([2, 3, 1]);
     for (name, resampler) in resamplers(Space::LINEAR) {
-        let draws = trimmed(draws(1, 3, 6), resampler.uniforms(6));
+        let draws = trimmed(draws(1, 3, 6), resampler.uniforms(6, 1));
         let filter = Filter::new(Space::LINEAR, resampler).weighing_first();
         check(name, &[0.7, 0.5, 0.2, 0.4], |theta| {
             let model = StateSpace {
@@ -85,7 +86,7 @@ fn learned_motion_and_encoders() {
     let mut random = Random::new(2);
     let weights: Vec<f64> = (0..TinyModel::PARAMETERS).map(|_| 0.6 * random.normal()).collect();
     for (name, resampler) in resamplers(Space::SE2) {
-        let draws = trimmed(draws(3, 4, 5), resampler.uniforms(5));
+        let draws = trimmed(draws(3, 4, 5), resampler.uniforms(5, 3));
         let filter = Filter::new(Space::SE2, resampler).weighing_first();
         check(name, &weights, |theta| {
             let model = TinyModel::new(&theta);
@@ -148,7 +149,7 @@ fn the_density_of_own_samples_shrinks_the_noise() {
 fn truncation_confines_gradients_to_a_step() {
     let problem = Problem::golden_b();
     let reached = |resampler: Box<dyn Resampler>| {
-        let draws = trimmed(draws(1, 3, 6), resampler.uniforms(6));
+        let draws = trimmed(draws(1, 3, 6), resampler.uniforms(6, 1));
         let filter = Filter::new(Space::LINEAR, resampler).weighing_first();
         let prior = Prior::Normal { mean: vec![0.0], std: vec![1.2] }.sample(&draws);
         let actions = f64s::<3>([[[0.3], [-1.0], [0.8]]; 2]).require_grad();

@@ -143,7 +143,7 @@ fn model(maze: &Maze) -> StateSpace<Moves, Senses> {
 }
 
 fn run(maze: &Maze, filter: &Filter, runs: usize, particles: usize) -> Rollout<StateSpace<Moves, Senses>> {
-    let uniforms = filter.resampler.uniforms(particles);
+    let uniforms = filter.resampler.uniforms(particles, 1);
     let sizes = DrawSizes { batch: runs, steps: 6, particles, state: 1, noise: 1, uniforms };
     let draws = Draws::new(sizes, 8, &Device::flex().autodiff(), DType::F64);
     let model = model(maze);

@@ -5,6 +5,7 @@ use burn::module::Module;
 use burn::tensor::{DType, Device, Tensor};
 use driftless::model::{Proposer, WithProposer};
 use driftless::objective::{BlockStart, Genealogy, PseudoLikelihood};
+use driftless::resample::{Bandwidth, Diffusion, KernelMixture};
 use driftless::resample::{OptimalTransport, Resampler, Scheme, Soft, StopGradient, Truncate, WhenBelow};
 use driftless::{
     Batch, DrawSizes, Draws, Filter, Injection, Labels, Model, Objective, Prior, Rollout, Space,
@@ -33,8 +34,14 @@ fn model() -> Candour {
 }
 
 fn draws() -> Draws {
-    let sizes =
-        DrawSizes { batch: 2, steps: STEPS, particles: PARTICLES, state: 1, noise: 1, uniforms: PARTICLES };
+    let sizes = DrawSizes {
+        batch: 2,
+        steps: STEPS,
+        particles: PARTICLES,
+        state: 1,
+        noise: 1,
+        uniforms: 20 * PARTICLES,
+    };
     Draws::new(sizes, 31, &Device::flex().autodiff(), DType::F64)
 }
 
@@ -66,6 +73,8 @@ fn groups_have_their_mass() {
         Box::new(Truncate(Box::new(Scheme::Multinomial))),
         Box::new(WhenBelow { fraction: 0.5, inner: Box::new(Scheme::Stratified) }),
         Box::new(OptimalTransport::new(Space::LINEAR, 0.5)),
+        Box::new(KernelMixture::new(Space::LINEAR, Bandwidth::NormalReference, Scheme::Systematic)),
+        Box::new(Diffusion::new(Space::LINEAR)),
     ];
     for resampler in resamplers {
         let name = format!("{resampler:?}");

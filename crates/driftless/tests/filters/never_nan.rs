@@ -6,7 +6,10 @@ mod model;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use driftless::objective::{Evidence, KernelDensity, Likelihoods, PseudoLikelihood, SquaredError};
 use driftless::parameters::gradients;
-use driftless::resample::{OptimalTransport, Resampler, Scheme, Soft, StopGradient, Truncate, WhenBelow};
+use driftless::resample::{
+    Bandwidth, Diffusion, Integrator, KernelMixture, OptimalTransport, Resampler, Scheme, Soft, StopGradient,
+    Truncate, WhenBelow,
+};
 use driftless::{
     Batch, DrawSizes, Draws, Filter, Injection, LabelMean, Labels, Objective, Prior, Space, Transition,
 };
@@ -104,6 +107,13 @@ fn resamplers() -> Vec<Box<dyn Resampler>> {
         Box::new(WhenBelow { fraction: 0.5, inner: Box::new(Soft::new(0.5, Scheme::Residual)) }),
         Box::new(WhenBelow { fraction: 0.0, inner: Box::new(Scheme::Systematic) }),
         Box::new(OptimalTransport::new(Space::SE2, 0.5)),
+        Box::new(KernelMixture::new(Space::SE2, Bandwidth::NormalReference, Scheme::Systematic)),
+        Box::new(Diffusion::new(Space::SE2)),
+        Box::new(Diffusion {
+            stochastic: false,
+            integrator: Integrator::Exponential,
+            ..Diffusion::new(Space::SE2)
+        }),
     ];
     all.extend(Scheme::ALL.map(|scheme| Box::new(scheme) as Box<dyn Resampler>));
     all
@@ -162,7 +172,7 @@ impl Case {
         let name = format!("{} {precision:?} {:?} {:?}", self.name, filter.resampler, filter.injection);
         let device = Device::flex().autodiff();
         let batch = self.batch(&device, precision);
-        let draws = self.draws(filter.resampler.uniforms(self.particles), &device, precision);
+        let draws = self.draws(filter.resampler.uniforms(self.particles, 3), &device, precision);
         let (mean, std) = self.prior;
         let prior = Prior::Normal { mean: vec![mean; 3], std: vec![std; 3] };
         let rollout = filter.run(model, &prior, &batch.observations, &batch.actions, &draws);

@@ -11,7 +11,7 @@ const EXACT: [f64; 3] = [-4.236_933_532_7, -3.271_253_225_5, -1.261_509_780_8];
 /// ∇ of the mean of Ẑ / Z over `batch` runs, by (a, q, r).
 fn gradient(filter: &Filter, batch: usize, particles: usize, seed: u64) -> Vec<f64> {
     let problem = Problem::golden_a();
-    let uniforms = filter.resampler.uniforms(particles);
+    let uniforms = filter.resampler.uniforms(particles, 1);
     let sizes = DrawSizes { batch, steps: 5, particles, state: 1, noise: 1, uniforms };
     let draws = Draws::new(sizes, seed, &Device::flex().autodiff(), DType::F64);
     let theta = f64s::<1>([0.9, 0.2, 0.5]).require_grad();
