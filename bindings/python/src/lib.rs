@@ -13,6 +13,7 @@ mod pieces;
 mod run;
 mod series;
 mod simulate;
+mod smooth;
 mod training;
 mod weights;
 
@@ -45,6 +46,7 @@ fn _driftless(module: &Bound<PyModule>) -> PyResult<()> {
     module.add_class::<run::Run>()?;
     module.add_class::<run::Tracker>()?;
     module.add_class::<run::Tracked>()?;
+    module.add_class::<smooth::SmoothedPath>()?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_function(wrap_pyfunction!(episode::load, module)?)?;
     module.add_function(wrap_pyfunction!(episode::save, module)?)?;

@@ -2,9 +2,11 @@
 
 use crate::arrays::{vector, wrong};
 use crate::errors::failed;
+use crate::smooth::SmoothedPath;
 use driftless::learn::{Detail, Experiment, HANDFUL, Purpose, Recordings, SensorSettings, Tracking, Trained};
 use driftless::methods::build;
 use driftless::online::{Estimate, Frame, Place, Start, Step};
+use driftless_cli::SmoothedLog;
 use driftless_world::{About, Evaluation, files::Fingerprint};
 use numpy::ndarray::Array2;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray3, PyUntypedArrayMethods};
@@ -63,6 +65,29 @@ impl Run {
     /// Weights by name.
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         crate::weights::dictionary(py, &self.with(py, |run| run.method.parameters()))
+    }
+
+    /// Where the robots of recordings were, after the fact: of a file, or of episodes.
+    #[pyo3(signature = (data, *, paths=100, with_poses=false, particles=None, start=None, seed=1, episodes=None, steps_per_episode=None))]
+    #[allow(clippy::too_many_arguments, reason = "keywords of one Python call")]
+    fn smooth(
+        &self,
+        py: Python,
+        data: &Bound<PyAny>,
+        paths: usize,
+        with_poses: bool,
+        particles: Option<u32>,
+        start: Option<&Bound<PyAny>>,
+        seed: u64,
+        episodes: Option<u32>,
+        steps_per_episode: Option<usize>,
+    ) -> PyResult<Vec<SmoothedPath>> {
+        let start = start.map(crate::smooth::start).transpose()?;
+        let wanted = |data: PathBuf| SmoothedLog { data, paths, with_poses, start, particles, seed, episodes, steps_per_episode };
+        crate::smooth::with_file(py, data, |data| {
+            self.with(py, |run| wanted(data).episodes(run)).map_err(wrong)
+        })
+        .map(|found| found.into_iter().map(|found| SmoothedPath::new(found, paths > 0)).collect())
     }
 
     /// What an evaluation says, as the text of an evaluation.json.

@@ -163,3 +163,30 @@ def test_the_command():
     assert subprocess.run([*run, "--version"], capture_output=True, text=True).stdout.startswith("driftless ")
     assert subprocess.run([*run, "inspect", "none.npz"], capture_output=True).returncode == 1
     assert subprocess.run([*run, "simulate", "maze1", "--episodes", "0", "--out", "x"], capture_output=True).returncode == 2
+
+
+def test_smoothing(trained, tmp_path):
+    """Paths of episodes and of a file are the same, and nearer to the truth than the filter's; the mean is that of the paths."""
+    run, episodes = df.open_run(trained), robots()
+    found = run.smooth(episodes, paths=60, seed=2, start="global")
+    assert len(found) == len(episodes)
+    errors = []
+    for path, episode in zip(found, episodes, strict=True):
+        assert (path.first, len(path)) == (0, len(episode)) and path.paths.shape == (60, len(episode), 3)
+        assert path.covariance.shape == (len(episode), 3, 3)
+        np.testing.assert_allclose(path.mean[:, :2], path.paths[..., :2].mean(axis=0), atol=1e-4)
+        spread = path.paths[..., :2].astype(float)
+        np.testing.assert_allclose(path.covariance[:, 0, 0], spread[..., 0].var(axis=0), rtol=1e-2, atol=1e-6)
+        errors.append([np.hypot(*(x[:, :2] - episode.states[:, :2]).T).mean() for x in (path.filtered, path.mean)])
+    filtered, smoothed = np.mean(errors, axis=0)
+    assert smoothed < filtered, (filtered, smoothed)
+    df.save(tmp_path / "log.npz", episodes)
+    again = run.smooth(tmp_path / "log.npz", paths=60, seed=2, start="global", episodes=2)
+    assert len(again) == 2
+    np.testing.assert_array_equal(again[1].paths, found[1].paths)
+    weighed = run.smooth(episodes[:1], paths=0, seed=2, start=[*episodes[0].states[0].astype(float), 0.1, 0.1])[0]
+    assert weighed.paths is None and np.isfinite(weighed.covariance).all()
+    with pytest.raises(ValueError, match="there are no episodes"):
+        run.smooth([])
+    with pytest.raises(ValueError, match="must be log, global"):
+        run.smooth(episodes, start="there")

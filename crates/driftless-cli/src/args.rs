@@ -6,6 +6,7 @@ mod queueing;
 mod reproducing;
 mod serve;
 mod simulate;
+mod smooth;
 mod track;
 
 pub use bench::{Bench, BenchWorld};
@@ -14,7 +15,8 @@ pub use queueing::{Engine, Queueing, Sweep};
 pub use reproducing::{Demo, Paper, Reproduce};
 pub use serve::Serve;
 pub use simulate::{HouseSplit, Simulate, Steering};
-pub use track::Track;
+pub use smooth::Smooth;
+pub use track::{Following, Track};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
@@ -63,6 +65,8 @@ pub enum Verb {
     Evaluate(Evaluate),
     /// Say where robots are: step by step from a log, or as it happens from standard input
     Track(Track),
+    /// Say where robots of a log were, after the fact: the best path by all that was seen, before and after
+    Smooth(Smooth),
     /// Follow robots over the network as they drive, for as long as it takes, with a page to watch them
     Serve(Serve),
     /// Compare runs on one web page

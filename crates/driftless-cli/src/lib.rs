@@ -19,11 +19,13 @@ mod reproduce;
 mod serve;
 mod show;
 mod simulate;
+mod smooth;
 mod sweep;
 mod track;
 mod train;
 mod usage;
 
+pub use smooth::{SmoothedEpisode, SmoothedLog};
 pub use train::{experiment, experiments};
 
 use args::{Arguments, Verb};
@@ -70,6 +72,7 @@ fn run(arguments: &Arguments, job: &Job) -> anyhow::Result<ExitCode> {
         Verb::Train(wanted) => return train::run(wanted, job),
         Verb::Evaluate(wanted) => evaluate::run(wanted, job)?,
         Verb::Track(wanted) => return track::run(wanted),
+        Verb::Smooth(wanted) => smooth::run(wanted)?,
         Verb::Serve(wanted) => serve::run(wanted, arguments.threads)?,
         Verb::Report(wanted) => report::run(wanted)?,
         Verb::Reproduce(wanted) => reproduce::run(wanted, arguments.threads)?,

@@ -1,10 +1,10 @@
 //! `driftless track`: where robots are, by a trained filter, from a log or as it happens.
 
-mod batch;
+pub mod batch;
 mod line;
-mod start;
+pub mod start;
 mod stream;
-mod summary;
+pub mod summary;
 mod trackers;
 
 pub use line::{FIELDS, Line};

@@ -1,8 +1,10 @@
 //! How states move: the trait, and odometry in the plane.
 
+pub mod density;
 mod turn_and_go;
 
-pub use turn_and_go::{Gone, TurnAndGo};
+pub use density::Density;
+pub use turn_and_go::{Gone, Legs, TurnAndGo};
 
 use crate::angles::{cos_sin, wrapped};
 use crate::cpu::{Cpu, Work};

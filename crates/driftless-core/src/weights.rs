@@ -57,6 +57,12 @@ impl Weights {
         self.log.resize(count, -(count.max(1) as f32).ln());
     }
 
+    /// Those of another, in the same memory.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.log.clone_from(&other.log);
+        self.linear.clone_from(&other.linear);
+    }
+
     /// Memory for so many.
     pub fn reserve(&mut self, count: usize) {
         for column in [&mut self.log, &mut self.linear] {

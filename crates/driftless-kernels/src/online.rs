@@ -11,6 +11,7 @@ use crate::mlp::MlpMemory;
 use crate::normal::ln;
 use crate::rows::to_units;
 use crate::scan::{Motion, PoseNet, weigh_columns};
+use driftless_core::motion::density::DrivenDensity;
 use driftless_core::motion::{HeadingNoise, Odometry};
 use driftless_core::pose::Frame;
 use driftless_core::{Belief, Filter, FilterState, Particles, Reading, Sensor, Space, Stream, Workspace};
@@ -188,6 +189,11 @@ impl Online {
         let effective_sample_size = belief.weights.effective_sample_size();
         let (moved, saw) = (report.moved, report.reading == Reading::Present);
         Estimate { pose, covariance, effective_sample_size, moved, saw, collapsed: report.collapsed }
+    }
+
+    /// How probable it is to come from what is believed now to the poses of the next step, by this action.
+    pub fn next_motion(&self, action: Option<[f32; 3]>) -> Option<DrivenDensity> {
+        self.odometry.by(action.filter(|action| action.iter().all(|x| x.abs() < FAR))).density()
     }
 
     /// What a later step depends on.

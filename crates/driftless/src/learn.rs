@@ -34,8 +34,9 @@ pub use session::{
 };
 
 use crate::error::Result;
-use crate::online::{OnlineFilter, Start};
+use crate::online::{OnlineFilter, Smoothing, Start};
 use crate::parameters::Named;
+use driftless_core::Particles;
 use driftless_world::evaluation::{Surroundings, Track};
 use driftless_world::files::pfnet::HouseMaps;
 use driftless_world::trajectory::Trajectory;
@@ -114,6 +115,17 @@ pub trait Method: Send {
         _particles: usize,
         _start: &Start,
     ) -> Result<Option<Box<dyn OnlineFilter>>> {
+        Ok(None)
+    }
+
+    /// Paths of an episode by all its known states, its odometry and its readings, drawn of so many particles: what the method
+    /// learns from between labels. Nothing if it does not, or no state is known.
+    fn known_paths(
+        &self,
+        _episode: &Trajectory,
+        _particles: usize,
+        _how: Smoothing,
+    ) -> Result<Option<Vec<Particles>>> {
         Ok(None)
     }
 

@@ -26,16 +26,19 @@ mod estimate;
 mod given;
 mod replay;
 pub(crate) mod saved;
+mod smooth;
 
 pub use estimate::{Estimate, StateEstimate};
 pub use given::{Frame, Place, Start, Step};
 pub use replay::follow_whole;
 pub(crate) use replay::seen_at;
+pub use smooth::{Smoothed, Smoothing};
 
 use crate::batch::shrunk;
 use crate::error::{Error, Result};
 use crate::learn::{MOST_SIDE, MotionKind, Trained, WorldKind};
 use crate::methods::build;
+use driftless_core::motion::Density;
 use driftless_core::{Belief, Snapshot};
 use driftless_world::files::pfnet::HouseMaps;
 use driftless_world::trajectory::{Images, Pixels};
@@ -62,6 +65,12 @@ pub trait OnlineFilter: Send {
 
     /// The particles after the last step, if it has any.
     fn belief(&self) -> Option<&Belief> {
+        None
+    }
+
+    /// How probable it is to come from those particles to the states of the next step, at which it will be given this; `None` if
+    /// that cannot be written down.
+    fn next_motion(&self, _seen: &Observation) -> Option<Box<dyn Density>> {
         None
     }
 

@@ -249,6 +249,50 @@ class Run:
         steps_per_episode: int | None = None,
     ) -> str: ...
 
+    def smooth(
+        self,
+        data: Path | Sequence[Episode],
+        *,
+        paths: int = 100,
+        with_poses: bool = False,
+        particles: int | None = None,
+        start: str | Sequence[float] | None = None,
+        seed: int = 1,
+        episodes: int | None = None,
+        steps_per_episode: int | None = None,
+    ) -> list[SmoothedPath]:
+        """Where the robots of a file, or of episodes, were: by all that was seen before and after each step.
+
+        `paths` are drawn of each episode; 0 weighs all particles instead. `with_poses` takes known poses for true. `start` is "log", "global", or numbers as
+        `driftless smooth --start` takes them."""
+
+class SmoothedPath:
+    """Where a robot was at each step, after the fact."""
+
+    @property
+    def episode(self) -> int: ...
+    @property
+    def first(self) -> int:
+        """The step of the first row."""
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """(T, d); of angles their directions."""
+
+    @property
+    def covariance(self) -> NDArray[np.float64]:
+        """(T, d, d)."""
+
+    @property
+    def filtered(self) -> NDArray[np.float64]:
+        """What the filter said on the way: (T, d)."""
+
+    @property
+    def paths(self) -> NDArray[np.float32] | None:
+        """Drawn paths (paths, T, d); None where all particles were weighed."""
+
+    def __len__(self) -> int: ...
+
 class Tracker:
     """A trained filter on one robot."""
 

@@ -59,10 +59,6 @@ pub struct Track {
     #[arg(long, short, value_name = "FILE", required_unless_present = "stream")]
     pub out: Option<PathBuf>,
 
-    /// What to write, if the name does not tell
-    #[arg(long, value_enum)]
-    pub format: Option<TrackFormat>,
-
     /// Read JSON lines from standard input, and write an estimate to standard output for each
     #[arg(long, conflicts_with_all = ["data", "out", "format", "episodes", "cloud", "force", "steps_per_episode"])]
     pub stream: bool,
@@ -70,6 +66,22 @@ pub struct Track {
     /// Of a stream in a house: a recording there (tfrecords), whose floor plan is used; that of episode K with --from K
     #[arg(long, value_name = "FILE", requires = "stream")]
     pub floor: Option<PathBuf>,
+
+    /// Particles of a cloud in MCAP files, at most; 0 for no clouds
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    pub cloud: u32,
+
+    /// Which robots, and how
+    #[command(flatten)]
+    pub following: Following,
+}
+
+/// Which robots of a log are followed, from where, and how what is found is written.
+#[derive(Args, Debug)]
+pub struct Following {
+    /// What to write, if the name does not tell
+    #[arg(long, value_enum)]
+    pub format: Option<TrackFormat>,
 
     /// Where robots start: `log` (the first known pose of each episode), `global` (anywhere), or x,y,heading in radians,
     /// and if wanted standard deviations of position and heading; of named coordinates a number for each [default: log where the run was trained for tracking
@@ -92,10 +104,6 @@ pub struct Track {
     /// Follow N episodes only
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub episodes: Option<u32>,
-
-    /// Particles of a cloud in MCAP files, at most; 0 for no clouds
-    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(0..=100_000))]
-    pub cloud: u32,
 
     /// Replace the file if it exists
     #[arg(long, short)]

@@ -22,28 +22,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// An episode, and how it is followed.
-struct Job {
-    number: usize,
-    episode: Trajectory,
-    start: Start,
-    first: usize,
+pub struct Job {
+    pub number: usize,
+    pub episode: Trajectory,
+    pub start: Start,
+    pub first: usize,
     /// Nothing where the method wants the whole episode.
-    tracker: Option<Tracker>,
+    pub tracker: Option<Tracker>,
 }
 
 /// Follows episodes, writes estimates, and says how far off they are where that is known.
 pub fn run(wanted: &args::Track, data: &Path, out: &Path) -> Result<()> {
-    let Some(format) = wanted.format.map(Into::into).or_else(|| EstimateFormat::of(out)) else {
-        misused!("{}: ends in none of .tum, .csv, .jsonl and .mcap; say which by --format", out.display());
-    };
+    let following = &wanted.following;
+    let format = format(following, out)?;
     let trained = Trained::open(&wanted.run, &build)?;
     let names = names(&trained, format, out)?;
-    let starts = start::parse(wanted.start.as_deref(), &trained)?;
-    let recordings = open(&trained, wanted, data)?;
-    let episodes = chosen(wanted, &recordings)?;
+    let starts = start::parse(following.start.as_deref(), &trained)?;
+    let recordings = open(&trained, following, data)?;
+    let episodes = chosen(following, &recordings)?;
     let options = EstimateOptions {
         format,
-        overwrite: overwrite(wanted.force),
+        overwrite: overwrite(following.force),
         episodes: episodes.len(),
         cloud: wanted.cloud as usize,
     };
@@ -55,7 +54,7 @@ pub fn run(wanted: &args::Track, data: &Path, out: &Path) -> Result<()> {
     for first in episodes.clone().step_by(at_once) {
         interrupt::check()?;
         let handful = first..episodes.end.min(first + at_once);
-        let jobs = jobs(&trained, &recordings, wanted, starts, handful)?;
+        let jobs = jobs(&trained, &recordings, following, starts, handful)?;
         found += jobs.iter().filter(|job| job.start.place == Place::Anywhere).count();
         progress.advance(jobs.len());
         let mut count = |row: &Estimated, episode: &Trajectory| {
@@ -73,8 +72,16 @@ pub fn run(wanted: &args::Track, data: &Path, out: &Path) -> Result<()> {
     print(&format!("{table}{} steps of {} episodes in {}\n", grouped(steps), episodes.len(), shown(&files)))
 }
 
+/// What is written, by the end of a name or as it was said.
+pub fn format(wanted: &args::Following, out: &Path) -> Result<EstimateFormat> {
+    let Some(format) = wanted.format.map(Into::into).or_else(|| EstimateFormat::of(out)) else {
+        misused!("{}: ends in none of .tum, .csv, .jsonl and .mcap; say which by --format", out.display());
+    };
+    Ok(format)
+}
+
 /// Names of coordinates, if states are of some; formats of poses cannot hold those.
-fn names(trained: &Trained, format: EstimateFormat, out: &Path) -> Result<Arc<[String]>> {
+pub fn names(trained: &Trained, format: EstimateFormat, out: &Path) -> Result<Arc<[String]>> {
     let names = &trained.config.experiment.state.coordinates;
     if format.is_planar() && !names.is_empty() {
         let (out, names) = (out.display(), names.join(", "));
@@ -83,7 +90,8 @@ fn names(trained: &Trained, format: EstimateFormat, out: &Path) -> Result<Arc<[S
     Ok(names.clone().into())
 }
 
-fn shown(files: &[PathBuf]) -> String {
+/// What was written, in a line.
+pub fn shown(files: &[PathBuf]) -> String {
     match files {
         [file] => file.display().to_string(),
         files => format!("{} to {}", files[0].display(), files[files.len() - 1].display()),
@@ -91,7 +99,7 @@ fn shown(files: &[PathBuf]) -> String {
 }
 
 /// Recordings as they are: without the noise that experiments add, and without what robots are told but in houses.
-fn open(trained: &Trained, wanted: &args::Track, data: &Path) -> Result<Recordings> {
+pub fn open(trained: &Trained, wanted: &args::Following, data: &Path) -> Result<Recordings> {
     let own = trained.config.experiment.clone();
     let robot = RobotSettings { start: RobotStart::Global, ..own.robot.clone() };
     let (odometry_metres, odometry_degrees, depth_noise, depth_missing) = (0.0, 0.0, 0.0, 0.0);
@@ -105,7 +113,8 @@ fn open(trained: &Trained, wanted: &args::Track, data: &Path) -> Result<Recordin
     Ok(recordings)
 }
 
-fn chosen(wanted: &args::Track, recordings: &Recordings) -> Result<Range<usize>> {
+/// Which episodes.
+pub fn chosen(wanted: &args::Following, recordings: &Recordings) -> Result<Range<usize>> {
     let (first, all) = (wanted.from, recordings.len());
     if first >= all {
         misused!("--from {first}: there are {all} episodes, counted from 0");
@@ -113,10 +122,11 @@ fn chosen(wanted: &args::Track, recordings: &Recordings) -> Result<Range<usize>>
     Ok(first..wanted.episodes.map_or(all, |count| all.min(first.saturating_add(count as usize))))
 }
 
-fn jobs(
+/// Some episodes, each with a robot at its start.
+pub fn jobs(
     trained: &Trained,
     recordings: &Recordings,
-    wanted: &args::Track,
+    wanted: &args::Following,
     starts: Wanted,
     numbers: Range<usize>,
 ) -> Result<Vec<Job>> {
@@ -178,6 +188,7 @@ fn follow(
     Ok(())
 }
 
-fn time(episode: &Trajectory, t: usize) -> Option<f64> {
+/// Seconds of a step, if the recording has them.
+pub fn time(episode: &Trajectory, t: usize) -> Option<f64> {
     episode.times.as_ref().map(|times| times[t])
 }

@@ -125,11 +125,11 @@ impl Fleet {
         let asked = Asked {
             run: &wanted.run,
             floor: wanted.floor.as_deref(),
-            from: wanted.from,
-            start: wanted.start.as_deref(),
-            particles: wanted.particles,
+            from: wanted.following.from,
+            start: wanted.following.start.as_deref(),
+            particles: wanted.following.particles,
         };
-        let (trackers, seed) = (Trackers::open(&asked)?, wanted.seed);
+        let (trackers, seed) = (Trackers::open(&asked)?, wanted.following.seed);
         Ok(Self { trackers, seed, robots: HashMap::new(), tracks: 0, unknown: BTreeSet::new() })
     }
 

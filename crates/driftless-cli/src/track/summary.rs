@@ -38,33 +38,47 @@ impl Errors {
     }
 
     /// A table; nothing where no pose was known.
-    pub fn table(mut self, unit: &str) -> Option<String> {
-        let count = self.coordinates.first().map_or(self.places.len(), |(_, errors)| errors.len());
+    pub fn table(self, unit: &str) -> Option<String> {
+        Self::compared([("", self)], unit)
+    }
+
+    /// The same of several at the same steps, by name, what belongs together below each other.
+    pub fn compared<const N: usize>(all: [(&str, Self); N], unit: &str) -> Option<String> {
+        let [(_, first), ..] = &all[..] else { return None };
+        let count = first.coordinates.first().map_or(first.places.len(), |(_, errors)| errors.len());
         if count == 0 {
             return None;
         }
+        let what = if first.coordinates.is_empty() { "poses" } else { "states" };
+        let head = [&format!("at {count} known {what}"), "RMSE", "median", "95 %", "greatest"];
+        let mut each: Vec<_> =
+            all.into_iter().map(|(name, errors)| errors.rows(name, unit).into_iter()).collect();
+        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        for _ in 0..each[0].len() {
+            rows.extend(each.iter_mut().filter_map(Iterator::next));
+        }
+        Some(aligned(&rows))
+    }
+
+    /// Figures of each quantity, a row each, with a name before them if there is one.
+    fn rows(mut self, name: &str, unit: &str) -> Vec<Vec<String>> {
         let unit = if unit.is_empty() { "units" } else { unit };
-        let row = |name: String, values: &mut Vec<f64>, decimals: usize| {
+        let row = |what: String, values: &mut Vec<f64>, decimals: usize| {
             let rmse = (values.iter().map(|x| x * x).sum::<f64>() / values.len() as f64).sqrt();
             values.sort_by(f64::total_cmp);
             let at = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];
             let figures = [rmse, at(0.5), at(0.95), at(1.0)].map(|x| format!("{x:.decimals$}"));
-            [vec![name], figures.to_vec()].concat()
+            let what = if name.is_empty() { what } else { format!("{what}, {name}") };
+            [vec![what], figures.to_vec()].concat()
         };
-        let what = if self.coordinates.is_empty() { "poses" } else { "states" };
-        let head = [&format!("at {count} known {what}"), "RMSE", "median", "95 %", "greatest"];
-        if !self.coordinates.is_empty() {
-            let mut rows = vec![head.map(str::to_owned).to_vec()];
-            for (coordinate, errors) in &mut self.coordinates {
-                rows.push(row(format!("error of {}", coordinate.title()), errors, 4));
-            }
-            return Some(aligned(&rows));
+        if self.coordinates.is_empty() {
+            return vec![
+                row(format!("position error, {unit}"), &mut self.places, 3),
+                row("heading error, degrees".to_owned(), &mut self.degrees, 2),
+            ];
         }
-        Some(aligned(&[
-            head.map(str::to_owned).to_vec(),
-            row(format!("position error, {unit}"), &mut self.places, 3),
-            row("heading error, degrees".to_owned(), &mut self.degrees, 2),
-        ]))
+        let each = self.coordinates.iter_mut();
+        each.map(|(coordinate, errors)| row(format!("error of {}", coordinate.title()), errors, 4)).collect()
     }
 }
 

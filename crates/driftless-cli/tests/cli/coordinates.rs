@@ -86,6 +86,15 @@ fn an_arm_from_its_log_to_a_report() {
                 effective_sample_size,particles,kidnapped,collapsed,saw,moved";
     assert_eq!(csv.lines().next(), Some(head));
     assert!(csv.lines().all(|line| line.split(',').count() == 14) && csv.lines().count() == 61);
+    let (smoothed, _) = run(0, &["smooth", &to, "--data", &unseen, "--out", &folder.path("smoothed.csv")]);
+    for joint in ["shoulder", "elbow"] {
+        let error = |who: &str| -> f64 {
+            let after = smoothed.split(&format!("error of {joint}, rad, {who} ")).nth(1).unwrap();
+            after.split_whitespace().next().unwrap().parse().unwrap()
+        };
+        assert!(error("smoothed") < error("filter"), "{smoothed}");
+    }
+    assert_eq!(read(&folder.path("smoothed.csv")).lines().next(), Some(head));
     for name in ["path.tum", "path.mcap"] {
         let (_, words) = run(2, &["track", &to, "--data", &unseen, "--out", &folder.path(name)]);
         assert!(words.contains("the run follows shoulder, elbow; write .csv or .jsonl"), "{words}");

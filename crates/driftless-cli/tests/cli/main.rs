@@ -18,6 +18,7 @@ mod reproducing;
 mod results;
 #[cfg(unix)]
 mod serving;
+mod smoothing;
 mod sweeping;
 mod terminal;
 mod tracking;

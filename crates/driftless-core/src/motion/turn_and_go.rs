@@ -8,7 +8,7 @@ use crate::pose::{Frame, compose};
 use std::f32::consts::PI;
 
 /// A shorter motion has no direction of its own, as in amcl, where it is a centimetre: the robot turns on the spot.
-const ON_THE_SPOT: f32 = 0.01;
+pub(super) const ON_THE_SPOT: f32 = 0.01;
 
 /// The odometry model of Thrun, Burgard & Fox, *Probabilistic Robotics*, table 5.6, with the squares of nav2's amcl:
 /// a turn δ₁, a distance d and a turn δ₂ have the variances α₁ δ₁² + α₂ d², α₃ d² + α₄ (δ₁² + δ₂²) and α₁ δ₂² + α₂ d².
@@ -35,20 +35,19 @@ pub struct Gone<'a> {
     action: Option<[f32; 3]>,
 }
 
-impl Motion for Gone<'_> {
-    fn propagate(&mut self, particles: &mut Particles, draws: &mut dyn Draws, noise: &mut Noise) -> bool {
-        let TurnAndGo { alphas, missing } = *self.odometry;
-        let Some([forward, left, turn]) = self.action else {
-            let unknown = Odometry {
-                frame: Frame::Robot,
-                rest: [0.0; 2],
-                share: [0.0; 2],
-                scale: 0.0,
-                heading_noise: HeadingNoise::After,
-                missing,
-            };
-            return unknown.by(None).propagate(particles, draws, noise);
-        };
+/// A motion as a turn, a straight line and another turn, with the standard deviations of all three.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Legs {
+    pub(super) first: f32,
+    pub(super) distance: f32,
+    pub(super) second: f32,
+    pub(super) deviations: [f32; 3],
+}
+
+impl Gone<'_> {
+    /// What the action says, if it is there.
+    pub(super) fn legs(&self) -> Option<Legs> {
+        let (alphas, [forward, left, turn]) = (self.odometry.alphas, self.action?);
         let distance = forward.hypot(left);
         let first = if distance < ON_THE_SPOT { 0.0 } else { left.atan2(forward) };
         let second = wrapped(turn - first);
@@ -61,6 +60,27 @@ impl Motion for Gone<'_> {
             deviation(alphas[2] * squares[1], alphas[3] * (squares[0] + squares[2])),
             deviation(alphas[0] * squares[2], alphas[1] * squares[1]),
         ];
+        Some(Legs { first, distance, second, deviations })
+    }
+
+    /// What the robot may have done where the action is missing.
+    pub(super) fn unknown(&self) -> Odometry {
+        Odometry {
+            frame: Frame::Robot,
+            rest: [0.0; 2],
+            share: [0.0; 2],
+            scale: 0.0,
+            heading_noise: HeadingNoise::After,
+            missing: self.odometry.missing,
+        }
+    }
+}
+
+impl Motion for Gone<'_> {
+    fn propagate(&mut self, particles: &mut Particles, draws: &mut dyn Draws, noise: &mut Noise) -> bool {
+        let Some(Legs { first, distance, second, deviations }) = self.legs() else {
+            return self.unknown().by(None).propagate(particles, draws, noise);
+        };
         let noise = noise.draw(3, particles.len(), draws);
         let [x, y, headings] = particles.columns_mut() else {
             panic!("odometry moves poses of three numbers")

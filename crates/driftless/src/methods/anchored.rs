@@ -24,8 +24,9 @@ use crate::error::{Error, Result};
 use crate::learn::{
     Ablation, AllRanks, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet, alone,
 };
+use crate::methods::known_paths::{columns, labelled, sizes};
 use crate::methods::shared_tracks::tracks;
-use crate::online::{OnlineFilter, Start};
+use crate::online::{OnlineFilter, Smoothing, Start};
 use crate::ops::FrameEncoder;
 use crate::optimise::{Adam, Optimiser, Rule, Schedule};
 use crate::parameters::{self, Named};
@@ -34,7 +35,7 @@ use crate::smooth::chain::Bridge;
 use burn::tensor::Device;
 use driftless_core::filter::{Population, Recovery, Tempering};
 use driftless_core::motion::Odometry;
-use driftless_core::{Filter, Stream};
+use driftless_core::{Filter, Particles, Stream};
 use driftless_world::evaluation::Track;
 use driftless_world::pose::Frame;
 use driftless_world::random::Random;
@@ -225,6 +226,22 @@ impl Method for AnchoredEm {
 
     fn online_filter(&self, particles: usize, start: &Start) -> Result<Option<Box<dyn OnlineFilter>>> {
         Ok(Some(Box::new(self.online_tracker(particles, start))))
+    }
+
+    fn known_paths(
+        &self,
+        episode: &Trajectory,
+        particles: usize,
+        how: Smoothing,
+    ) -> Result<Option<Vec<Particles>>> {
+        let Some(lesson) = labelled(episode)? else { return Ok(None) };
+        let known = noise::Known::of(&lesson, Frame::Reflected);
+        let Some(bridge) = known.smooth(self.noise).and_then(|found| found.bridge().ok()) else {
+            return Ok(None);
+        };
+        let (sensor, (sizes, mut draws)) = (self.sensor(), sizes(particles, how));
+        let drawn = self.paths_along(&lesson, &bridge, Some(&sensor), sizes, &mut draws)?;
+        Ok(columns(Some(drawn)))
     }
 
     fn parameters(&self) -> Vec<Named> {

@@ -4,6 +4,7 @@ use super::filtering::{Believed, Course, Fused};
 use super::observed::Observed;
 use super::recorder::Recorder;
 use super::shared_tracks::followers;
+use super::tensor_density::TensorDensity;
 use super::tracking::{episodes_at_once, in_batches};
 use crate::belief::{Belief, LogWeights};
 use crate::draws::{DrawSizes, Drawing};
@@ -15,6 +16,7 @@ use crate::model::{Measurement, Model, Moment, Observations};
 use crate::online::{Estimate, Observation, OnlineFilter, Place, Start as OnlineStart, seen_at};
 use crate::prior::Prior;
 use burn::tensor::{DType, Device, Tensor, TensorData};
+use driftless_core::motion::Density;
 use driftless_core::{Particles, Snapshot, Space};
 use driftless_kernels::ranks::Ranks;
 use driftless_world::evaluation::Track;
@@ -151,13 +153,17 @@ where
     }
 }
 
-impl<M: Model + Send> OnlineFilter for Follower<M>
+impl<M: Model + Send + 'static> OnlineFilter for Follower<M>
 where
     Observations<M>: Observed,
 {
     fn step(&mut self, seen: Observation) -> Estimate {
         let Found { collapsed, saw, moved } = self.go(&seen);
         Estimate { collapsed, saw, moved, ..Estimate::of(&self.believed.belief) }
+    }
+
+    fn next_motion(&self, seen: &Observation) -> Option<Box<dyn Density>> {
+        Some(Box::new(TensorDensity::new(self.model.clone(), seen.action)))
     }
 
     fn belief(&self) -> Option<&driftless_core::Belief> {

@@ -29,15 +29,16 @@ use crate::error::Result;
 use crate::learn::{
     AllRanks, EpochReport, Experiment, Method, Normalisation, ThroughFilter, Tracking, TrainingSet, alone,
 };
+use crate::methods::known_paths::{columns, labelled, sizes};
 use crate::methods::shared_tracks::tracks;
-use crate::online::{OnlineFilter, Start};
+use crate::online::{OnlineFilter, Smoothing, Start};
 use crate::parameters::Named;
 use crate::resample::ResamplerSettings;
 use crate::smooth::chain::Bridge;
 use crate::weights;
 use bins::BINS;
 use camera::Camera;
-use driftless_core::Filter;
+use driftless_core::{Filter, Particles};
 use driftless_kernels::range_scan::ScanPlan;
 use driftless_world::evaluation::Track;
 use driftless_world::files::pfnet::{HouseMaps, METRES_PER_PIXEL};
@@ -186,6 +187,21 @@ impl Method for RangeScan {
         start: &Start,
     ) -> Result<Option<Box<dyn OnlineFilter>>> {
         Ok(Some(Box::new(self.online(floor, particles, start)?)))
+    }
+
+    fn known_paths(
+        &self,
+        episode: &Trajectory,
+        particles: usize,
+        how: Smoothing,
+    ) -> Result<Option<Vec<Particles>>> {
+        let Some(lesson) = labelled(episode)? else { return Ok(None) };
+        let walk = Walk::new(&lesson, &mut walks::Houses::default())?;
+        let Some(bridge) = walk.known.smooth(self.noise).and_then(|found| found.bridge().ok()) else {
+            return Ok(None);
+        };
+        let (scans, (sizes, mut draws)) = (self.learner.net().scans(&walk.images)?, sizes(particles, how));
+        Ok(columns(Some(self.paths_along((&walk, &scans), &bridge, sizes, &mut draws))))
     }
 
     fn parameters(&self) -> Vec<Named> {

@@ -37,18 +37,19 @@ use super::anchored::Supervision;
 use super::anchored::noise::{self, Known, Noise};
 use super::anchored::paths::{Drawn, Evidence, Sizes, draw_paths};
 use super::anchored::store::{find, learned_of, named, paths_of, stored_learned, stored_paths};
+use super::known_paths::{columns, labelled, sizes};
 use super::shared_tracks::tracks;
 use crate::error::{Error, Result};
 use crate::learn::{
     AllRanks, EpochReport, Experiment, Method, MotionKind, Normalisation, RobotSettings, Tracking,
     TrainingSet, alone,
 };
-use crate::online::{OnlineFilter, Start as OnlineStart};
+use crate::online::{OnlineFilter, Smoothing, Start as OnlineStart};
 use crate::parameters::Named;
 use crate::resample::ResamplerSettings;
 use crate::smooth::chain::Bridge;
 use anywhere::Anywhere;
-use driftless_core::{Filter, Stream};
+use driftless_core::{Filter, Particles, Stream};
 use driftless_world::evaluation::{Surroundings, Track};
 use driftless_world::pose::Frame;
 use driftless_world::trajectory::{Start, Trajectory};
@@ -221,23 +222,25 @@ impl RobotEm {
 
     /// The E-step: paths by labels, odometry and what the sensors say with what they learned so far, if anything.
     fn draw(&mut self, epoch: u64, walks: &[Walk]) {
-        let more = if self.has_network() { 1.0 } else { ON_PATHS };
-        let tempering = (more * self.tuning.tempering).min(1.0);
         let draw = |(number, walk): (usize, &Walk)| -> Option<Drawn> {
-            let bridge: Bridge = self.known(walk).smooth(self.noise)?.bridge().ok()?;
-            let mut seen = (epoch > 1).then(|| Seen {
-                encoded: Encoded::new(&self.models, walk),
-                tempering: tempering as f32,
-                memory: Vec::new(),
-            });
-            let evidence = seen.as_mut().map(|seen| seen as &mut dyn Evidence);
             let mut draws = Stream::new(self.seed ^ epoch.rotate_left(32), number as u64);
-            walk.has_label().then(|| draw_paths(&bridge, evidence, PATHS, &mut draws))
+            self.paths_along(walk, epoch > 1, PATHS, &mut draws)
         };
         let all: Vec<Option<Drawn>> = walks.par_iter().enumerate().map(draw).collect();
         let sizes: Vec<f64> = all.iter().flatten().map(|drawn| drawn.effective_sample_size).collect();
         self.effective_sample_size = sizes.iter().sum::<f64>() / sizes.len().max(1) as f64;
         self.paths = all.into_iter().map(|drawn| drawn.map_or_else(Vec::new, |drawn| drawn.poses)).collect();
+    }
+
+    /// Those of an episode, with what the sensors say if they look; none where nothing is known.
+    fn paths_along(&self, walk: &Walk, looks: bool, sizes: Sizes, draws: &mut Stream) -> Option<Drawn> {
+        let more = if self.has_network() { 1.0 } else { ON_PATHS };
+        let tempering = (more * self.tuning.tempering).min(1.0) as f32;
+        let bridge: Bridge = self.known(walk).smooth(self.noise)?.bridge().ok()?;
+        let seen = || Seen { encoded: Encoded::new(&self.models, walk), tempering, memory: Vec::new() };
+        let mut seen = looks.then(seen);
+        let evidence = seen.as_mut().map(|seen| seen as &mut dyn Evidence);
+        walk.has_label().then(|| draw_paths(&bridge, evidence, sizes, draws))
     }
 
     fn model_parameters(&self) -> Vec<Named> {
@@ -293,6 +296,18 @@ impl Method for RobotEm {
 
     fn online_filter(&self, particles: usize, start: &OnlineStart) -> Result<Option<Box<dyn OnlineFilter>>> {
         Ok(Some(self.robot_filter(particles, start)?))
+    }
+
+    fn known_paths(
+        &self,
+        episode: &Trajectory,
+        particles: usize,
+        how: Smoothing,
+    ) -> Result<Option<Vec<Particles>>> {
+        let Some(lesson) = labelled(episode)? else { return Ok(None) };
+        let (walk, (sizes, mut draws)) = (Walk::new(&lesson), sizes(particles, how));
+        self.check_images(&walk)?;
+        Ok(columns(self.paths_along(&walk, true, sizes, &mut draws)))
     }
 
     fn surroundings(&self) -> Surroundings {

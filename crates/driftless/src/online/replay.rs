@@ -24,18 +24,24 @@ impl Tracker {
         first: usize,
         mut show: impl FnMut(usize, &Estimate, Option<&Belief>) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        let (rows, images) = parts(&episode.observations, episode.camera.as_ref());
-        if let Some(rows) = rows.filter(|rows| rows.width() != self.readings()) {
-            let problem = format!("has {} numbers, {} are wanted", rows.width(), self.readings());
-            return Err(Error::from(driftless_world::Error::new(problem).in_field("observations")).into());
-        }
-        if let Some(images) = images.filter(|_| self.world == WorldKind::House) {
-            self.check_shape([images.height, images.width, images.channels])?;
-        }
+        self.check(episode)?;
         for t in first..episode.len() {
             let seen = observed(&episode.observations, episode.camera.as_ref(), &episode.actions, t);
             let estimate = self.filter.step(seen);
             show(t, &estimate, self.filter.belief())?;
+        }
+        Ok(())
+    }
+
+    /// Fails if readings or images of an episode have another size than those of the run.
+    pub(super) fn check(&self, episode: &Trajectory) -> Result<(), Error> {
+        let (rows, images) = parts(&episode.observations, episode.camera.as_ref());
+        if let Some(rows) = rows.filter(|rows| rows.width() != self.readings()) {
+            let problem = format!("has {} numbers, {} are wanted", rows.width(), self.readings());
+            return Err(driftless_world::Error::new(problem).in_field("observations").into());
+        }
+        if let Some(images) = images.filter(|_| self.world == WorldKind::House) {
+            self.check_shape([images.height, images.width, images.channels])?;
         }
         Ok(())
     }
@@ -68,7 +74,7 @@ pub(crate) fn seen_at(lesson: &Lesson, t: usize) -> Observation<'_> {
     observed(lesson.observations(), lesson.camera(), lesson.actions(), t)
 }
 
-fn observed<'a>(
+pub(super) fn observed<'a>(
     observations: &'a Observations,
     camera: Option<&'a Camera>,
     actions: &'a Rows,

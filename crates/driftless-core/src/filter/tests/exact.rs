@@ -26,7 +26,7 @@ impl Motion for Decay {
 }
 
 impl Transition for Decay {
-    fn log_density(&mut self, _: usize, from: &Particles, to: &[f32], log: &mut [f32]) {
+    fn log_density(&mut self, _: usize, from: &Particles, _: usize, to: &[f32], log: &mut [f32]) {
         let far = |x: f32| (to[0] - KEEP * x) / MOVE;
         log.iter_mut().zip(from.column(0)).for_each(|(log, &x)| *log = -0.5 * far(x) * far(x));
     }

@@ -6,6 +6,7 @@ use super::tracker::Tracker;
 use crate::batch::PixelScale;
 use crate::methods::prior::around;
 use crate::online::{Estimate, Observation, OnlineFilter, Place, Start};
+use driftless_core::motion::Density;
 use driftless_core::{Belief, Snapshot, Stream};
 use std::sync::Arc;
 
@@ -13,6 +14,8 @@ use std::sync::Arc;
 pub(super) struct OnlineTracker {
     tracker: Tracker,
     frames: EncodedFrames<Arc<ImageSensor>>,
+    /// How dense poses are that may be anywhere.
+    log_anywhere: f64,
     began: bool,
     pixels: PixelScale,
     image: Vec<f32>,
@@ -34,6 +37,7 @@ impl AnchoredEm {
         OnlineTracker {
             tracker,
             frames: EncodedFrames::new(Arc::clone(sensor)),
+            log_anywhere: sensor.log_anywhere(),
             began: false,
             pixels: self.normalisation.pixels.clone(),
             image: Vec::new(),
@@ -59,6 +63,11 @@ impl OnlineFilter for OnlineTracker {
             moved: report.moved && action.is_some(),
             ..Estimate::of(&state.belief)
         }
+    }
+
+    fn next_motion(&self, seen: &Observation) -> Option<Box<dyn Density>> {
+        let action = seen.action.map(|action| action.map(|x| x as f32));
+        self.tracker.next_motion(action, self.log_anywhere)
     }
 
     fn belief(&self) -> Option<&Belief> {

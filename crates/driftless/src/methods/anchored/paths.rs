@@ -98,21 +98,21 @@ struct Backward<'a> {
     /// C⁻¹ G d_t of all particles of one step, and C⁻¹.
     reached: Particles,
     whiten: Square,
-    step: Option<usize>,
 }
 
 impl Transition for Backward<'_> {
-    fn log_density(&mut self, t: usize, from: &Particles, to: &[f32], log: &mut [f32]) {
-        let size = to.len();
-        if self.step != Some(t) {
-            let Link { whiten, gain, .. } = &self.links[t + 1];
-            (self.step, self.whiten) = (Some(t), square(whiten));
-            let reached = square(&whiten.times(gain));
-            self.reached.clear();
-            for i in 0..from.len() {
-                self.reached.push(&apply(&reached, size, &column(from.columns(), i))[..size]);
-            }
+    fn prepare(&mut self, t: usize, from: &Particles, _: &Particles) {
+        let Link { whiten, gain, .. } = &self.links[t + 1];
+        let (size, reached) = (whiten.size(), square(&whiten.times(gain)));
+        self.whiten = square(whiten);
+        self.reached.clear();
+        for i in 0..from.len() {
+            self.reached.push(&apply(&reached, size, &column(from.columns(), i))[..size]);
         }
+    }
+
+    fn log_density(&mut self, _: usize, _: &Particles, _: usize, to: &[f32], log: &mut [f32]) {
+        let size = to.len();
         let mut goal = [0.0; MOST_COORDINATES];
         goal[..size].copy_from_slice(to);
         let goal = apply(&self.whiten, size, &goal);
@@ -210,7 +210,7 @@ pub fn draw_states(
         beliefs.push(state.belief.clone());
     }
     let reached = Particles::new(deviations);
-    let mut backward = Backward { links: &bridge.links, reached, whiten: Square::default(), step: None };
+    let mut backward = Backward { links: &bridge.links, reached, whiten: Square::default() };
     let drawn = backward_simulation(&beliefs, &mut backward, sizes.paths, draws);
     let of_step = |(t, drawn): (usize, &Particles)| {
         let mut at = Particles::new(space);

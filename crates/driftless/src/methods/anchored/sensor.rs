@@ -9,6 +9,7 @@ use crate::ops::{EncoderWorkspace, FrameEncoder};
 use crate::parameters::Init;
 use burn::tensor::{DType, Device};
 use driftless_core::exponential::{exponentials, log_sum_exp};
+use driftless_core::motion::density::log_evenly;
 use driftless_core::resample::Scheme;
 use driftless_core::sensor::Proposal;
 use driftless_core::{Cpu, Draws, Particles, Reading, Sensor, Space};
@@ -99,6 +100,11 @@ impl ImageSensor {
     /// How many poses the map has.
     pub fn map_size(&self) -> usize {
         self.map.len()
+    }
+
+    /// The logarithm of how dense poses are that may be anywhere.
+    pub fn log_anywhere(&self) -> f64 {
+        log_evenly(self.bounds.map(|corner| corner.map(f64::from)))
     }
 
     /// What is seen in a trajectory.

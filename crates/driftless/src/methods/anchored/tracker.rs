@@ -3,7 +3,8 @@
 use super::sensor::{EncodedFrames, ImageSensor};
 use super::views::Views;
 use crate::online::saved;
-use driftless_core::motion::{Odometry, Still};
+use driftless_core::motion::density::Carried;
+use driftless_core::motion::{Density, Odometry, Still};
 use driftless_core::sensor::Discounted;
 use driftless_core::{
     Belief, Filter, FilterState, Motion, Reading, Snapshot, Space, StepReport, Stream, Workspace,
@@ -74,6 +75,15 @@ impl Tracker {
             self.views.look();
         }
         StepReport { moved: action.is_some(), ..StepReport::of(log_evidence, Reading::Present) }
+    }
+
+    /// How probable it is to come from what is believed now to the poses of the next step, by this action; a robot that is
+    /// carried off comes to be somewhere in the world.
+    pub fn next_motion(&self, action: Option<[f32; 3]>, log_elsewhere: f64) -> Option<Box<dyn Density>> {
+        let motion = self.odometry.by(action).density()?;
+        let Some(recovery) = self.filter.recovery else { return Some(Box::new(motion)) };
+        let probability = recovery.unseen(self.state().kidnapped);
+        Some(Box::new(Carried { motion, probability, log_elsewhere: move |_: &[f32]| log_elsewhere }))
     }
 
     /// Adds all that later steps depend on.

@@ -2,7 +2,8 @@
 
 use super::contrast::{self, Example};
 use super::noise::{self, Known};
-use super::paths::{Evidence, Sizes, Tempered, draw_paths};
+use super::paths::{Drawn, Evidence, Sizes, Tempered, draw_paths};
+use super::sensor::ImageSensor;
 use super::{AnchoredEm, ROUND, sensor};
 use crate::error::{Error, Result};
 use crate::learn::{Ablation, EpochReport, TrainingSet};
@@ -87,15 +88,7 @@ impl AnchoredEm {
                 return Ok((Vec::new(), 0.0));
             };
             let mut draws = Stream::new(self.seed ^ epoch.rotate_left(32), number as u64);
-            let mut frames = match &sensor {
-                Some(sensor) => {
-                    let images = sensor::images(lesson, &self.normalisation.pixels)?;
-                    Some(Tempered(sensor.encode(&images), PATH_TEMPERING))
-                }
-                None => None,
-            };
-            let evidence = frames.as_mut().map(|frames| frames as &mut dyn Evidence);
-            let drawn = draw_paths(bridge, evidence, PATHS, &mut draws);
+            let drawn = self.paths_along(lesson, bridge, sensor.as_ref(), PATHS, &mut draws)?;
             Ok((drawn.poses, drawn.effective_sample_size))
         };
         let all = map(&*self.ranks, lessons.len(), draw)?;
@@ -103,6 +96,26 @@ impl AnchoredEm {
         self.effective_sample_size = all.iter().map(|(_, size)| size).sum::<f64>() / learned.max(1) as f64;
         self.drawn = all.into_iter().map(|(poses, _)| poses).collect();
         Ok(())
+    }
+
+    /// Those of one trajectory, by images if there is a sensor.
+    pub(super) fn paths_along(
+        &self,
+        lesson: &Lesson,
+        bridge: &Bridge,
+        sensor: Option<&ImageSensor>,
+        sizes: Sizes,
+        draws: &mut Stream,
+    ) -> Result<Drawn> {
+        let mut frames = match sensor {
+            Some(sensor) => {
+                let images = sensor::images(lesson, &self.normalisation.pixels)?;
+                Some(Tempered(sensor.encode(&images), PATH_TEMPERING))
+            }
+            None => None,
+        };
+        let evidence = frames.as_mut().map(|frames| frames as &mut dyn Evidence);
+        Ok(draw_paths(bridge, evidence, sizes, draws))
     }
 
     /// An epoch of updates.

@@ -8,6 +8,7 @@ use crate::methods::anchored::noise::{self, Noise};
 use crate::methods::house::{PIXELS_PER_UNIT, first, in_pixels};
 use crate::online::saved;
 use driftless_core::filter::{Population, Tempering};
+use driftless_core::motion::density::DrivenDensity;
 use driftless_core::motion::{Odometry, Still};
 use driftless_core::{
     Belief, Draws, Filter, FilterState, Motion, Particles, Sensor, Snapshot, Space, StepReport, Stream,
@@ -72,11 +73,21 @@ impl RangeScan {
 impl Follower {
     /// Moves by an action, but for the first step, and looks.
     pub(super) fn step(&mut self, sensor: &mut dyn Sensor, action: Option<[f32; 3]>) -> StepReport {
-        let is_wide = self.state.belief.spread() > ONE_PLACE;
-        let mut driven = self.odometry[usize::from(is_wide)].by(action);
+        let odometry = *self.odometry();
+        let mut driven = odometry.by(action);
         let motion: &mut dyn Motion = if self.began { &mut driven } else { &mut Still };
         self.began = true;
         self.filter.step(&mut self.state, motion, sensor, &mut self.draws, &mut self.workspace)
+    }
+
+    /// How probable it is to come from what is believed now to the poses of the next step, by this action.
+    pub(super) fn next_motion(&self, action: Option<[f32; 3]>) -> Option<DrivenDensity> {
+        self.odometry().by(action).density()
+    }
+
+    /// That of what is believed now.
+    fn odometry(&self) -> &Odometry {
+        &self.odometry[usize::from(self.state.belief.spread() > ONE_PLACE)]
     }
 
     /// Adds all that later steps depend on.

@@ -8,6 +8,7 @@ use super::sensor::{RangeSensor, Scans};
 use super::walks::House;
 use crate::error::Result;
 use crate::online::{Estimate, Observation, OnlineFilter, Start};
+use driftless_core::motion::Density;
 use driftless_core::{Belief, Reading, Stream};
 use driftless_kernels::range_scan::ScanMemory;
 use driftless_world::files::pfnet::HouseMaps;
@@ -66,6 +67,11 @@ impl OnlineFilter for OnlineScan {
             moved: report.moved && seen.action.is_some(),
             ..Estimate::of(&self.follower.state.belief)
         }
+    }
+
+    fn next_motion(&self, seen: &Observation) -> Option<Box<dyn Density>> {
+        let action = seen.action.map(|action| action.map(|x| x as f32));
+        Some(Box::new(self.follower.next_motion(action)?))
     }
 
     fn belief(&self) -> Option<&Belief> {

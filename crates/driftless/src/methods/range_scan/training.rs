@@ -74,18 +74,27 @@ impl RangeScan {
             let relinearised =
                 if walk.has_label() { None } else { self.bridge_from_start(walk, &scans, (epoch, number))? };
             let Some(bridge) = by_labels.or(relinearised.as_ref()) else { return Ok(None) };
-            let sensor =
-                RangeSensor { camera: &self.camera, walls: &walk.house.walls, scans: &scans, t: 0, every: 2 };
-            let mut evidence = Tempered(sensor, self.tempering as f32);
             let mut draws = Stream::new(self.seed ^ epoch.rotate_left(32), number as u64);
-            let evidence: Option<&mut dyn Evidence> = Some(&mut evidence);
-            Ok(Some(draw_paths(bridge, evidence, PATHS, &mut draws)))
+            Ok(Some(self.paths_along((walk, &scans), bridge, PATHS, &mut draws)))
         };
         let all = map(&*self.ranks, walks.len(), draw)?;
         let sizes: Vec<f64> = all.iter().flatten().map(|drawn| drawn.effective_sample_size).collect();
         self.effective_sample_size = sizes.iter().sum::<f64>() / sizes.len().max(1) as f64;
         self.paths = all.into_iter().map(|drawn| drawn.map_or_else(Vec::new, |drawn| drawn.poses)).collect();
         Ok(())
+    }
+
+    /// Those of one episode, by every second column.
+    pub(super) fn paths_along(
+        &self,
+        (walk, scans): (&Walk, &Scans),
+        bridge: &Bridge,
+        sizes: Sizes,
+        draws: &mut Stream,
+    ) -> Drawn {
+        let sensor = RangeSensor { camera: &self.camera, walls: &walk.house.walls, scans, t: 0, every: 2 };
+        let mut evidence = Tempered(sensor, self.tempering as f32);
+        draw_paths(bridge, Some(&mut evidence as &mut dyn Evidence), sizes, draws)
     }
 
     /// All images whose pose is known more or less, but for episodes that are held out.

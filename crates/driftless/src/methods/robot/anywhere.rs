@@ -2,10 +2,15 @@
 
 use super::sensor::Model;
 use crate::learn::Normalisation;
-use driftless_core::{Particles, Space};
+use driftless_core::exponential::log_sum_exp;
+use driftless_core::motion::Density;
+use driftless_core::motion::density::{Carried, NormalDensity};
+use driftless_core::{Cpu, Particles, Space};
 use driftless_kernels::contrast::Atlas;
 use driftless_world::random::Random;
+use std::collections::HashSet;
 use std::f64::consts::PI;
+use std::sync::Arc;
 
 /// Share of the extent of known positions by which a robot may be beyond them.
 const MARGIN: f64 = 0.05;
@@ -26,10 +31,19 @@ impl Surveyed {
     }
 }
 
+/// How dense states that may be anywhere are.
+enum Law {
+    /// The logarithm, the same everywhere.
+    Evenly(f64),
+    /// About states that were seen, which are so many.
+    About(NormalDensity, usize),
+}
+
 /// Poses all over the space, drawn evenly, and how far they lie apart.
 pub(super) struct Anywhere {
     first: Surveyed,
     later: Surveyed,
+    law: Law,
 }
 
 impl Anywhere {
@@ -61,23 +75,54 @@ impl Anywhere {
         };
         let [first, later] = [poses(count), poses(count.min(LATER))];
         let turns = high[2] > low[2];
+        let turned = if turns { (high[2] - low[2]).ln() } else { 0.0 };
+        let law = Law::Evenly(-area(bounds, &first).max(1e-12).ln() - turned);
         let surveyed = |poses: Particles| {
             let jitter = jitter(bounds, turns, poses.len());
             Surveyed::new(models, poses, jitter)
         };
-        Self { first: surveyed(first), later: surveyed(later) }
+        Self { first: surveyed(first), later: surveyed(later), law }
     }
 
     /// Where states of named coordinates were seen to be, and how far they lie apart.
     pub(super) fn seen<S>(models: &[Box<dyn Model<S>>], states: &Particles, jitter: &[f32]) -> Self {
         let surveyed = || Surveyed::new(models, states.clone(), jitter.to_vec());
-        Self { first: surveyed(), later: surveyed() }
+        let deviations: Vec<f64> = jitter.iter().map(|x| f64::from(*x)).collect();
+        let law = Law::About(NormalDensity::new(states.clone(), &deviations), states.len());
+        Self { first: surveyed(), later: surveyed(), law }
+    }
+
+    /// How a robot moves that is carried off with this probability, to anywhere.
+    pub(super) fn carried(self: &Arc<Self>, motion: Box<dyn Density>, probability: f64) -> Box<dyn Density> {
+        let (anywhere, mut logs) = (Arc::clone(self), Vec::<f32>::new());
+        let log_elsewhere = move |to: &[f32]| match &anywhere.law {
+            Law::Evenly(log) => *log,
+            Law::About(law, count) => {
+                logs.resize(*count, 0.0);
+                law.logs(to, &mut logs);
+                log_sum_exp(Cpu::best(), &logs, 1.0) - ((*count).max(1) as f64).ln()
+            }
+        };
+        Box::new(Carried { motion, probability, log_elsewhere })
     }
 
     /// Those that a robot's first reading is compared with, or a later one.
     pub(super) fn surveyed(&self, is_first: bool) -> &Surveyed {
         if is_first { &self.first } else { &self.later }
     }
+}
+
+/// The area that poses lie in: that of the cells of their box in which there is one, of which each would have a dozen if they
+/// were everywhere.
+fn area([low, high]: [[f64; 2]; 2], poses: &Particles) -> f64 {
+    let side = (poses.len() as f64 / 12.0).sqrt().floor().max(1.0);
+    let cell = |k: usize, x: f32| {
+        let share = (f64::from(x) - low[k]) / (high[k] - low[k]).max(1e-12);
+        (share * side).floor().clamp(0.0, side - 1.0) as u32
+    };
+    let both = poses.column(0).iter().zip(poses.column(1));
+    let taken: HashSet<[u32; 2]> = both.map(|(x, y)| [cell(0, *x), cell(1, *y)]).collect();
+    (high[0] - low[0]) * (high[1] - low[1]) * taken.len() as f64 / (side * side)
 }
 
 /// Standard deviations that fill the space between so many neighbours.

@@ -32,10 +32,11 @@ use crate::learn::{
     EpochReport, Experiment, Method, MotionKind, Normalisation, SensorSettings, Tracking, TrainingSet,
 };
 use crate::methods::anchored::Supervision;
-use crate::online::{OnlineFilter, Start as OnlineStart};
+use crate::methods::known_paths::{labelled, sizes};
+use crate::online::{OnlineFilter, Smoothing, Start as OnlineStart};
 use crate::parameters::Named;
 use crate::resample::ResamplerSettings;
-use driftless_core::{Filter, Space};
+use driftless_core::{Filter, Particles, Space};
 use driftless_world::evaluation::Track;
 use driftless_world::trajectory::Trajectory;
 pub(super) use expected::Expected;
@@ -174,6 +175,18 @@ impl Method for CoordinateEm {
 
     fn online_filter(&self, particles: usize, start: &OnlineStart) -> Result<Option<Box<dyn OnlineFilter>>> {
         Ok(Some(self.state_filter(particles, start)?))
+    }
+
+    fn known_paths(
+        &self,
+        episode: &Trajectory,
+        particles: usize,
+        how: Smoothing,
+    ) -> Result<Option<Vec<Particles>>> {
+        let Some(lesson) = labelled(episode)? else { return Ok(None) };
+        let (walk, (sizes, mut draws)) = (Walk::with(&lesson, <[f32]>::to_vec), sizes(particles, how));
+        self.check_images(&walk)?;
+        Ok(self.paths_along(&walk, true, sizes, &mut draws).map(|(states, _)| states))
     }
 
     fn parameters(&self) -> Vec<Named> {

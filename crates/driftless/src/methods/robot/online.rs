@@ -8,6 +8,7 @@ use super::tracks::{Follower, Following};
 use super::walks::Measured;
 use crate::error::Result;
 use crate::online::{Estimate, Observation, OnlineFilter, Start as OnlineStart};
+use driftless_core::motion::Density;
 use driftless_core::{Belief, Reading, Snapshot, Stream};
 use driftless_world::trajectory::Rows;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ pub(super) struct Shared {
 /// A robot on its way.
 struct RobotFilter {
     follower: Follower<Models, Arc<Anywhere>>,
+    anywhere: Arc<Anywhere>,
     began: bool,
     /// NaN: a reading that says nothing.
     blank: Vec<f32>,
@@ -52,9 +54,10 @@ impl RobotEm {
         let Shared { models, anywhere } = self.shared()?;
         let following = Following { tuning: self.tuning, particles, start: start.place.told() };
         let draws = Stream::new(start.seed, start.episode);
-        let follower = self.follower(Bound::new(models, anywhere), &following, draws);
+        let follower = self.follower(Bound::new(models, Arc::clone(&anywhere)), &following, draws);
         Ok(Box::new(RobotFilter {
             follower,
+            anywhere,
             began: false,
             blank: vec![f32::NAN; self.width],
             rows: Vec::new(),
@@ -62,9 +65,14 @@ impl RobotEm {
     }
 }
 
+/// In 32 bits; NaN is missing.
+fn action(seen: &Observation) -> [f32; 3] {
+    seen.action.map_or([f32::NAN; 3], |action| action.map(|x| x as f32))
+}
+
 impl OnlineFilter for RobotFilter {
     fn step(&mut self, seen: Observation) -> Estimate {
-        let action = seen.action.map_or([f32::NAN; 3], |action| action.map(|x| x as f32));
+        let action = action(&seen);
         let numbers = seen.readings.unwrap_or(&self.blank);
         let Self { follower, rows, .. } = self;
         follower.encode(Measured { numbers, image: seen.image }, rows);
@@ -83,6 +91,14 @@ impl OnlineFilter for RobotFilter {
 
     fn belief(&self) -> Option<&Belief> {
         self.began.then(|| self.follower.belief())
+    }
+
+    fn next_motion(&self, seen: &Observation) -> Option<Box<dyn Density>> {
+        let motion = self.follower.next_motion(action(seen))?;
+        Some(match self.follower.elsewhere() {
+            Some(probability) => self.anywhere.carried(motion, probability),
+            None => motion,
+        })
     }
 
     fn save(&self, to: &mut Vec<u8>) -> Option<()> {

@@ -14,7 +14,7 @@ use crate::methods::prior::around;
 use crate::methods::recorder::Recorder;
 use crate::online::saved;
 use driftless_core::filter::{Population, Recovery, Tempering};
-use driftless_core::motion::{Odometry, Still, TurnAndGo};
+use driftless_core::motion::{Density, Odometry, Still, TurnAndGo};
 use driftless_core::{Belief, Filter, FilterState, Motion, Snapshot, Space, StepReport, Stream, Workspace};
 use driftless_world::evaluation::Track;
 use driftless_world::pose::Frame;
@@ -185,6 +185,15 @@ where
         &self.state().belief
     }
 
+    /// How probable it is to come from what is believed now to the poses of the next step, by this action.
+    pub(super) fn next_motion(&self, action: [f32; 3]) -> Option<Box<dyn Density>> {
+        let action = Some(self.bias.corrected(action.map(f64::from)).map(|x| x as f32));
+        Some(match &self.textbook {
+            Some(odometry) => Box::new(odometry.by(action).density()?),
+            None => Box::new(self.odometry.by(action).density()?),
+        })
+    }
+
     /// Memory for the largest belief there can be, with injected particles: later steps need no more.
     fn with_memory(&mut self, mut first: FilterState) -> FilterState {
         let (most, recovery) = (self.filter.population.most, self.filter.recovery);
@@ -219,5 +228,10 @@ where
     /// Whether a robot that was carried off is looked for.
     pub(super) fn recovers(&self) -> bool {
         self.filter.recovery.is_some()
+    }
+
+    /// The probability that it is anywhere else at the next step, before it is seen, if that is looked for.
+    pub(super) fn elsewhere(&self) -> Option<f64> {
+        Some(self.filter.recovery?.unseen(self.state().kidnapped))
     }
 }

@@ -3,13 +3,13 @@
 use super::motion::{Moving, State};
 use super::{CoordinateEm, Models};
 use crate::learn::EpochReport;
-use crate::methods::anchored::paths::{Evidence, draw_states};
+use crate::methods::anchored::paths::{Evidence, Sizes, draw_states};
 use crate::methods::robot::fitting::epoch_report;
 use crate::methods::robot::sensor::{Encoded, Example, Model, Seen};
 use crate::methods::robot::walks::Walk;
 use crate::methods::robot::{ON_PATHS, PATHS};
 use crate::smooth::chain::{Bridge, Chain, Label};
-use driftless_core::Stream;
+use driftless_core::{Particles, Stream};
 use driftless_world::random::Random;
 use rayon::prelude::*;
 
@@ -29,23 +29,33 @@ fn bridge(moving: &Moving, walk: &Walk<State>) -> Option<Bridge> {
 impl CoordinateEm {
     /// The E-step: paths by labels, changes and what the sensors say with what they learned so far, if anything.
     pub(super) fn draw(&mut self, epoch: u64, walks: &[Walk<State>]) {
-        let more = if self.has_network() { 1.0 } else { ON_PATHS };
-        let tempering = (more * self.tuning.tempering).min(1.0) as f32;
         let draw = |(number, walk): (usize, &Walk<State>)| {
-            let bridge = bridge(&self.moving, walk)?;
-            let seen = || Seen { encoded: Encoded::new(&self.models, walk), tempering, memory: Vec::new() };
-            let mut seen = (epoch > 1).then(seen);
-            let evidence = seen.as_mut().map(|seen| seen as &mut dyn Evidence);
             let mut draws = Stream::new(self.seed ^ epoch.rotate_left(32), number as u64);
-            let (states, size) = draw_states(&bridge, self.space, evidence, PATHS, &mut draws);
-            let rows =
-                |step: &driftless_core::Particles| (0..step.len()).map(|m| step.state(m).collect()).collect();
+            let (states, size) = self.paths_along(walk, epoch > 1, PATHS, &mut draws)?;
+            let rows = |step: &Particles| (0..step.len()).map(|m| step.state(m).collect()).collect();
             Some((states.iter().map(rows).collect::<Vec<Vec<State>>>(), size))
         };
         let all: Vec<Option<(Vec<Vec<State>>, f64)>> = walks.par_iter().enumerate().map(draw).collect();
         let sizes: Vec<f64> = all.iter().flatten().map(|(_, size)| *size).collect();
         self.effective_sample_size = sizes.iter().sum::<f64>() / sizes.len().max(1) as f64;
         self.paths = all.into_iter().map(|drawn| drawn.map_or_else(Vec::new, |(path, _)| path)).collect();
+    }
+
+    /// Those of an episode, with what the sensors say if they look; none where nothing is known.
+    pub(super) fn paths_along(
+        &self,
+        walk: &Walk<State>,
+        looks: bool,
+        sizes: Sizes,
+        draws: &mut Stream,
+    ) -> Option<(Vec<Particles>, f64)> {
+        let more = if self.has_network() { 1.0 } else { ON_PATHS };
+        let tempering = (more * self.tuning.tempering).min(1.0) as f32;
+        let bridge = bridge(&self.moving, walk)?;
+        let seen = || Seen { encoded: Encoded::new(&self.models, walk), tempering, memory: Vec::new() };
+        let mut seen = looks.then(seen);
+        let evidence = seen.as_mut().map(|seen| seen as &mut dyn Evidence);
+        Some(draw_states(&bridge, self.space, evidence, sizes, draws))
     }
 
     /// The states that readings may be of; at labels alone if asked.

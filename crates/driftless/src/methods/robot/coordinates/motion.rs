@@ -9,6 +9,7 @@ use crate::methods::robot::walks::Walk;
 use crate::smooth::chain::{Dynamics, Matrix};
 use crate::space;
 use driftless_core::angles::wrapped;
+use driftless_core::motion::density::NormalDensity;
 use driftless_core::motion::{Motion, Noise};
 use driftless_core::{Draws, Particles, Space};
 use driftless_world::pose::wrap;
@@ -223,6 +224,33 @@ impl Dynamics for Moving {
     }
 }
 
+impl Driven<'_> {
+    /// Standard deviation of coordinate k.
+    fn deviation(&self, k: usize) -> f64 {
+        let least = LEAST_OF_FILTER * self.moving.steps[k];
+        (self.factor * self.moving.variance(k, self.number(k)).sqrt()).max(least)
+    }
+
+    fn number(&self, k: usize) -> f64 {
+        self.action.get(k).map_or(f64::NAN, |x| f64::from(*x))
+    }
+
+    /// How probable it is to come from these states to others; `None` where a coordinate moves without noise.
+    pub(super) fn density(&self, from: &Particles) -> Option<NormalDensity> {
+        let (mut reached, size) = (from.clone(), from.space().dimension());
+        let changes = self.moving.field.as_ref().map(|field| field.all_changes(from));
+        for (k, column) in reached.columns_mut().iter_mut().enumerate() {
+            let change = self.moving.change(k, self.number(k)) as f32;
+            for (i, x) in column.iter_mut().enumerate() {
+                *x += changes.as_ref().map_or(change, |all| all[size * i + k]);
+            }
+        }
+        let deviations: Vec<f64> = (0..size).map(|k| self.deviation(k)).collect();
+        let is_proper = deviations.iter().all(|x| *x > 0.0 && x.is_finite());
+        is_proper.then(|| NormalDensity::new(reached, &deviations))
+    }
+}
+
 /// The motion into one step.
 pub(super) struct Driven<'a> {
     moving: &'a Moving,
@@ -237,10 +265,8 @@ impl Motion for Driven<'_> {
         let changes = moving.field.as_ref().map(|field| field.all_changes(particles));
         let size = space.dimension();
         for (k, (column, noise)) in particles.columns_mut().iter_mut().zip(noise).enumerate() {
-            let action = self.action.get(k).map_or(f64::NAN, |x| f64::from(*x));
-            let change = moving.change(k, action) as f32;
-            let least = LEAST_OF_FILTER * moving.steps[k];
-            let deviation = (self.factor * moving.variance(k, action).sqrt()).max(least) as f32;
+            let change = moving.change(k, self.number(k)) as f32;
+            let deviation = self.deviation(k) as f32;
             for (i, (x, z)) in column.iter_mut().zip(noise).enumerate() {
                 *x += changes.as_ref().map_or(change, |all| all[size * i + k]) + deviation * z;
                 if space.is_angle(k) {

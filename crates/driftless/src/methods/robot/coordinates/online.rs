@@ -9,6 +9,7 @@ use crate::methods::robot::bound::Bound;
 use crate::methods::robot::sensor::Model;
 use crate::methods::robot::walks::Measured;
 use crate::online::{Estimate, Observation, OnlineFilter, Place, Start as OnlineStart};
+use driftless_core::motion::Density;
 use driftless_core::{Belief, Reading, Stream};
 use driftless_world::trajectory::Rows;
 use std::sync::Arc;
@@ -25,6 +26,7 @@ pub(super) struct Shared {
 /// A state on its way.
 struct StateFilter {
     follower: Follower<Models, Arc<Anywhere>>,
+    anywhere: Arc<Anywhere>,
     began: bool,
     /// NaN: a reading that says nothing.
     blank: Vec<f32>,
@@ -65,9 +67,9 @@ impl CoordinateEm {
         let Shared { models, anywhere } = self.shared()?;
         let following = Following { tuning: self.tuning, particles, start: start.place.told() };
         let draws = Stream::new(start.seed, start.episode);
-        let follower = self.follower(Bound::new(models, anywhere), &following, draws);
+        let follower = self.follower(Bound::new(models, Arc::clone(&anywhere)), &following, draws);
         let blank = vec![f32::NAN; self.width];
-        Ok(Box::new(StateFilter { follower, began: false, blank, rows: Vec::new() }))
+        Ok(Box::new(StateFilter { follower, anywhere, began: false, blank, rows: Vec::new() }))
     }
 }
 
@@ -87,6 +89,14 @@ impl OnlineFilter for StateFilter {
             moved: report.moved && seen.change.is_some(),
             ..Estimate::of_state(&state.belief)
         }
+    }
+
+    fn next_motion(&self, seen: &Observation) -> Option<Box<dyn Density>> {
+        let motion: Box<dyn Density> = Box::new(self.follower.next_motion(seen.change.unwrap_or(&[]))?);
+        Some(match self.follower.elsewhere() {
+            Some(probability) => self.anywhere.carried(motion, probability),
+            None => motion,
+        })
     }
 
     fn belief(&self) -> Option<&Belief> {

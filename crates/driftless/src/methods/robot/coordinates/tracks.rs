@@ -13,6 +13,7 @@ use crate::methods::robot::tracks::RECOVERY;
 use crate::methods::robot::walks::{Measured, Walk};
 use driftless_core::filter::{Population, Tempering};
 use driftless_core::motion::Still;
+use driftless_core::motion::density::NormalDensity;
 use driftless_core::{
     Belief, Draws, Filter, FilterState, Motion, Particles, Space, StepReport, Stream, Workspace,
 };
@@ -193,5 +194,15 @@ where
     /// Whether a state that jumped is looked for.
     pub(super) fn recovers(&self) -> bool {
         self.filter.recovery.is_some()
+    }
+
+    /// How probable it is to come from what is believed now to the states of the next step, by this change.
+    pub(super) fn next_motion(&self, action: &[f32]) -> Option<NormalDensity> {
+        self.moving.by(action, self.factor).density(&self.belief().particles)
+    }
+
+    /// The probability that the state is anywhere else at the next step, before it is seen, if that is looked for.
+    pub(super) fn elsewhere(&self) -> Option<f64> {
+        Some(self.filter.recovery?.unseen(self.state().kidnapped))
     }
 }

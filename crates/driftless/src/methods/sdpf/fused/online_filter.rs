@@ -2,6 +2,7 @@
 
 use crate::batch::PixelScale;
 use crate::online::{Estimate, Observation, OnlineFilter, saved};
+use driftless_core::motion::Density;
 use driftless_core::{Belief, Snapshot, Stream};
 use driftless_kernels::online::Online;
 use driftless_kernels::scan::Motion;
@@ -44,6 +45,11 @@ impl OnlineFilter for FusedOnlineFilter {
         }
         self.began = true;
         Estimate { collapsed, saw, moved, ..Estimate::of(self.online.belief()) }
+    }
+
+    fn next_motion(&self, seen: &Observation) -> Option<Box<dyn Density>> {
+        let action = seen.action.map(|action| action.map(|x| x as f32));
+        Some(Box::new(self.online.next_motion(action)?))
     }
 
     fn belief(&self) -> Option<&Belief> {
