@@ -131,7 +131,7 @@ where
     /// How many numbers a rollout of so many sequences and steps draws.
     fn sizes(&self, model: &ParticleRnn<O>, [batch, steps]: [usize; 2]) -> DrawSizes {
         let particles = model.cell.particles();
-        let uniforms = self.resampler.uniforms(particles);
+        let uniforms = self.resampler.uniforms(particles, model.cell.state());
         DrawSizes { batch, steps, particles, state: model.cell.state(), noise: UNITS, uniforms }
     }
 
