@@ -138,12 +138,15 @@ impl Contender {
     }
 }
 
+/// Makes a table, of the small sizes or not.
+type Compute = fn(bool) -> Table;
+
 /// Computes all tables; `tell` hears the name of each before it is begun.
 ///
 /// # Errors
 /// What `tell` says.
 pub fn run<E>(quick: bool, mut tell: impl FnMut(&str) -> Result<(), E>) -> Result<Report, E> {
-    let parts: [(&str, fn(bool) -> Table); 5] = [
+    let parts: [(&str, Compute); 5] = [
         ("particles", particles::table),
         ("likelihood", likelihood::table),
         ("gradients", gradients::table),

@@ -55,7 +55,8 @@ fn predicted(model: &LinearGaussian, covariance: &[f64]) -> Vec<f64> {
     let size = model.states;
     let half: Vec<f64> = covariance.chunks(size).flat_map(|row| model.moved(row)).collect();
     let columns: Vec<Vec<f64>> = (0..size).map(|k| model.moved(&column(&half, k, size))).collect();
-    let entry = |k: usize| columns[k % size][k / size] + if k % (size + 1) == 0 { model.motion } else { 0.0 };
+    let entry =
+        |k: usize| columns[k % size][k / size] + if k.is_multiple_of(size + 1) { model.motion } else { 0.0 };
     (0..size * size).map(entry).collect()
 }
 

@@ -65,8 +65,9 @@ fn filtered(
     each: &mut dyn FnMut(usize, Vec<f64>, f64),
 ) {
     let (size, space) = (model.states, Space::linear(model.states));
-    let diagonal =
-        |size: usize, x: f64| (0..size * size).map(|k| if k % (size + 1) == 0 { x } else { 0.0 }).collect();
+    let diagonal = |size: usize, x: f64| {
+        (0..size * size).map(|k| if k.is_multiple_of(size + 1) { x } else { 0.0 }).collect()
+    };
     let (noise, read): (Vec<f64>, Vec<f64>) =
         (diagonal(size, model.motion), diagonal(model.readings, model.noise));
     let first = (0..model.readings * size).map(|k| f64::from(u8::from(k % size == k / size))).collect();

@@ -169,7 +169,7 @@ mod tests {
             value[0] += own * numbers(&mean)[0];
             let gradients = mean.backward();
             let add = |sum: &mut Vec<f64>, part: Vec<f64>| {
-                sum.iter_mut().zip(part).for_each(|(s, p)| *s += own * p)
+                sum.iter_mut().zip(part).for_each(|(s, p)| *s += own * p);
             };
             add(&mut by_logits, numbers(&logits.grad(&gradients).unwrap()));
             add(&mut by_points, numbers(&states.grad(&gradients).unwrap()));
