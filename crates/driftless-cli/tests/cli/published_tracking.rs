@@ -4,6 +4,17 @@ use crate::terminal::{Folder, run};
 use crate::tracking::{STEPS, episodes, evaluated, line, poses, streamed, table, text, write};
 use driftless_world::pose::Pose;
 
+const METHODS: [&str; 8] = [
+    "robot-sdpf",
+    "robot-sdpf-supervised",
+    "robot-dpf",
+    "robot-lstm",
+    "robot-ekf",
+    "robot-ukf",
+    "robot-histogram",
+    "robot-pf-gru",
+];
+
 /// Evaluation, `track` and a stream of the same readings agree to the last bit.
 #[test]
 fn published_methods_follow_a_stream() {
@@ -12,16 +23,7 @@ fn published_methods_follow_a_stream() {
     let followed = episodes(2, 2);
     write(&log, &episodes(1, 6));
     write(&unseen, &followed);
-    for experiment in [
-        "robot-sdpf",
-        "robot-sdpf-supervised",
-        "robot-dpf",
-        "robot-lstm",
-        "robot-ekf",
-        "robot-ukf",
-        "robot-histogram",
-        "robot-pf-gru",
-    ] {
+    for experiment in METHODS {
         let (to, csv) = (folder.path(experiment), folder.path(&format!("{experiment}.csv")));
         // Of the histogram filter these are cells.
         let particles = if experiment == "robot-histogram" { "particles=600" } else { "particles=20" };

@@ -30,13 +30,37 @@ fn one_way(shift: f64, std: f64, apart: i64) -> f64 {
     ((1.0 - part) * g(apart - down as i64) + part * g(apart - down as i64 - 1)) / whole
 }
 
+/// Σ_j p(i | j, a) b_j, each pair of cells by itself.
+fn moved(grid: &Grid, held: &[f64], action: [f64; 3]) -> Vec<f64> {
+    let side = (grid.pose(1)[0] - grid.pose(0)[0]).abs();
+    let turn = TAU / 16.0;
+    let e = |x: f64| (20.0 * x).exp();
+    let std = [
+        (e(NOISE[0]) + e(NOISE[2]) * (action[0].powi(2) + action[1].powi(2))).sqrt() / side,
+        (e(NOISE[1]) + e(NOISE[3]) * action[2].powi(2)).sqrt() / turn,
+    ];
+    let mut next = vec![0.0; held.len()];
+    for (j, held) in held.iter().enumerate() {
+        let from = grid.pose(j);
+        let (s, c) = from[2].sin_cos();
+        let step = [action[0] * c - action[1] * s, action[0] * s + action[1] * c];
+        for (i, to) in next.iter_mut().enumerate() {
+            let at = grid.pose(i);
+            let apart = |k: usize| ((at[k] - from[k]) / side).round() as i64;
+            let turned = ((at[2] - from[2]) / turn).round() as i64;
+            let around: f64 = (-2..=2).map(|n| one_way(action[2] / turn, std[1], turned + 16 * n)).sum();
+            let place = one_way(step[0] / side, std[0], apart(0)) * one_way(step[1] / side, std[0], apart(1));
+            *to += place * around * held;
+        }
+    }
+    next
+}
+
 /// p(i | j, a) of all pairs of cells, dense, and b' = Σ p b, b'' = b' l / Σ: the forward algorithm.
 #[test]
 fn the_forward_algorithm() {
     let filter = histogram(16 * 20);
     let (grid, cells) = (&filter.grid, filter.grid.len());
-    let side = (grid.pose(1)[0] - grid.pose(0)[0]).abs();
-    let turn = TAU / 16.0;
     let mut random = Random::new(3);
     let mut belief = filter.first(None);
     let mut expected = belief.clone();
@@ -46,27 +70,7 @@ fn the_forward_algorithm() {
         let met = Met { is_first: t == 0, action: Some(action), saw: t != 2, label: None };
         let evidence = filter.go(&mut belief, &said, &NOISE, &met);
         if t > 0 {
-            let e = |x: f64| (20.0 * x).exp();
-            let std = [
-                (e(NOISE[0]) + e(NOISE[2]) * (action[0].powi(2) + action[1].powi(2))).sqrt() / side,
-                (e(NOISE[1]) + e(NOISE[3]) * action[2].powi(2)).sqrt() / turn,
-            ];
-            let mut next = vec![0.0; cells];
-            for (j, held) in expected.iter().enumerate() {
-                let from = grid.pose(j);
-                let (s, c) = from[2].sin_cos();
-                let step = [action[0] * c - action[1] * s, action[0] * s + action[1] * c];
-                for (i, to) in next.iter_mut().enumerate() {
-                    let at = grid.pose(i);
-                    let apart = |k: usize| ((at[k] - from[k]) / side).round() as i64;
-                    let turned = ((at[2] - from[2]) / turn).round() as i64;
-                    let around: f64 =
-                        (-2..=2).map(|n| one_way(action[2] / turn, std[1], turned + 16 * n)).sum();
-                    let place =
-                        one_way(step[0] / side, std[0], apart(0)) * one_way(step[1] / side, std[0], apart(1));
-                    *to += place * around * held;
-                }
-            }
+            let next = moved(grid, &expected, action);
             let whole: f64 = next.iter().sum();
             expected = next.iter().map(|x| (1.0 - 1e-4) * x / whole + 1e-4 / cells as f64).collect();
         }
@@ -104,7 +108,7 @@ fn gradients_are_those_of_differences() {
     };
     let found = filter.gradient(&start, &said, &NOISE, &met);
     let near = |found: f64, slope: f64| {
-        assert!((found - slope).abs() < 1e-7 * (1.0 + slope.abs()), "{found} {slope}")
+        assert!((found - slope).abs() < 1e-7 * (1.0 + slope.abs()), "{found} {slope}");
     };
     for k in (0..said.len()).step_by(37) {
         let moved = |by: f64| {

@@ -37,7 +37,7 @@ fn gradients_are_those_of_differences() {
         };
         let found = filter.gradient(&start, &said, &noise, &met);
         let near = |found: f64, slope: f64| {
-            assert!((found - slope).abs() < 1e-6 * (1.0 + slope.abs()), "{found} {slope}")
+            assert!((found - slope).abs() < 1e-6 * (1.0 + slope.abs()), "{found} {slope}");
         };
         for k in 0..said.len() {
             let moved = |by: f64| {

@@ -126,7 +126,7 @@ impl Through<'_> {
             for (i, slope) in by_log[k * PARTICLES..(k + 1) * PARTICLES].iter().enumerate() {
                 let pose = [0, 1, 2].map(|axis| trace.poses[axis][k * PARTICLES + i]);
                 if *slope != 0.0 {
-                    self.aim(trainer, block, pose, factor * slope, &mut by);
+                    aim(trainer, block, pose, factor * slope, &mut by);
                 }
             }
             let by_scan: Vec<f32> = scores.to_vec();
@@ -178,7 +178,9 @@ impl Through<'_> {
         }
         losses.write(1.0, by_log);
         // Those by the network's own log-likelihoods, which are not tempered.
-        by_log.iter_mut().for_each(|by| *by *= self.tempering);
+        for by in by_log.iter_mut() {
+            *by *= self.tempering;
+        }
         sum
     }
 
@@ -199,17 +201,17 @@ impl Through<'_> {
         };
         log_sum_exp_64(&(0..PARTICLES).map(term).collect::<Vec<_>>())
     }
+}
 
-    /// Adds a particle's derivative to the bins that its rays end between.
-    fn aim(&self, trainer: &Trainer, block: &Block, pose: [f32; 3], slope: f32, by: &mut [f32]) {
-        trainer.camera.look(&block.walk.house.walls, pose, 1, |column, place| {
-            let place = clamped(place);
-            let below = (place as usize).min(BINS - 2);
-            let share = place - below as f32;
-            by[column * BINS + below] += slope * (1.0 - share);
-            by[column * BINS + below + 1] += slope * share;
-        });
-    }
+/// Adds a particle's derivative to the bins that its rays end between.
+fn aim(trainer: &Trainer, block: &Block, pose: [f32; 3], slope: f32, by: &mut [f32]) {
+    trainer.camera.look(&block.walk.house.walls, pose, 1, |column, place| {
+        let place = clamped(place);
+        let below = (place as usize).min(BINS - 2);
+        let share = place - below as f32;
+        by[column * BINS + below] += slope * (1.0 - share);
+        by[column * BINS + below + 1] += slope * share;
+    });
 }
 
 /// log Σ_i w(i) K(s* - s(i)) of a step; adds its derivatives by log w, times a factor: those are w K over their sum.
