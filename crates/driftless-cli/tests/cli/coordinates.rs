@@ -14,11 +14,11 @@ fn read(path: &str) -> String {
 }
 
 const STEPS: usize = 30;
-const NAMES: [&str; 2] =
+pub const NAMES: [&str; 2] =
     ["state.coordinates=[\"shoulder\",\"elbow\"]", "state.angles=[\"shoulder\",\"elbow\"]"];
 
 /// Two joints that turn, and where elbow and hand are seen.
-fn episodes(seed: u64, count: u64) -> Vec<Trajectory> {
+pub fn episodes(seed: u64, count: u64) -> Vec<Trajectory> {
     let one = |number: u64| {
         let mut random = Random::stream(seed, number);
         let mut angles = [random.range(-3.0, 3.0), random.range(-3.0, 3.0)];
@@ -50,7 +50,7 @@ fn write(path: &str, episodes: &[Trajectory]) {
 }
 
 /// A run of an arm, and a log that it has not seen.
-fn trained(folder: &Folder) -> (String, String) {
+pub fn trained(folder: &Folder) -> (String, String) {
     let (log, unseen, to) = (folder.path("arm.npz"), folder.path("unseen.npz"), folder.path("run"));
     write(&log, &episodes(1, 8));
     write(&unseen, &episodes(2, 2));

@@ -1,5 +1,6 @@
 //! Robots online that are written down and taken back go on as if nothing had happened: with all methods that follow them.
 
+use crate::coordinates as arm;
 use crate::terminal::{Folder, SMALL, run};
 use crate::tracking::{STEPS, episodes, write};
 use driftless::learn::Trained;
@@ -7,6 +8,7 @@ use driftless::methods::build;
 use driftless::online::{Estimate, Frame, Place, Start, Step, Tracker};
 use driftless_world::files::pfnet::{HouseMaps, PfnetFile, PfnetOptions};
 use driftless_world::random::Random;
+use driftless_world::trajectory::Coordinates;
 use driftless_world::{Dataset, Observations};
 use std::sync::Arc;
 
@@ -16,12 +18,19 @@ struct Given {
     readings: Option<Vec<f32>>,
     image: Option<([usize; 3], Vec<u8>)>,
     odometry: Option<[f64; 3]>,
+    change: Option<Vec<f64>>,
 }
 
 impl Given {
     fn step(&self) -> Step<'_> {
         let image = self.image.as_ref().map(|(size, pixels)| Frame { size: *size, pixels });
-        Step { readings: self.readings.as_deref(), image, odometry: self.odometry, change: None, time: None }
+        Step {
+            readings: self.readings.as_deref(),
+            image,
+            odometry: self.odometry,
+            change: self.change.as_deref(),
+            time: None,
+        }
     }
 }
 
@@ -32,7 +41,7 @@ fn images(size: [usize; 3], count: usize) -> Vec<Given> {
     let one = |t: usize| Given {
         image: (t % 7 != 3).then(|| (size, (0..bytes).map(|_| random.below(256) as u8).collect())),
         odometry: (t % 5 != 4).then_some([10.0, 1.0, 0.2]),
-        readings: None,
+        ..Given::default()
     };
     (0..count).map(one).collect()
 }
@@ -113,7 +122,7 @@ fn with_logs_of_ones_own() {
     let given = |t: usize| Given {
         readings: (t != 4).then(|| rows.row(t).to_vec()),
         odometry: Some([0, 1, 2].map(|k| f64::from(walk.actions.row(t)[k]))),
-        image: None,
+        ..Given::default()
     };
     let given: Vec<Given> = (0..STEPS).map(given).collect();
     for experiment in [
@@ -145,6 +154,45 @@ fn with_logs_of_ones_own() {
             Tracker::new(&trained, Start { particles: Some(30), seed: 4, episode: 2, place }).unwrap()
         };
         goes_on(experiment, &given, &begin);
+    }
+}
+
+#[test]
+fn with_named_coordinates() {
+    let folder = Folder::new("going-on-arm");
+    let (to, _) = arm::trained(&folder);
+    let alone = folder.path("alone");
+    run(
+        0,
+        &[
+            "train",
+            "robot-odometry",
+            "--train",
+            &folder.path("arm.npz"),
+            "--run",
+            &alone,
+            arm::NAMES[0],
+            arm::NAMES[1],
+        ],
+    );
+    let walk = arm::episodes(2, 1).remove(0);
+    let Observations::Vectors(rows) = &walk.observations else { panic!("vectors") };
+    let given = |t: usize| Given {
+        readings: (t != 4).then(|| rows.row(t).to_vec()),
+        change: (t != 7).then(|| walk.actions.row(t).iter().map(|&x| f64::from(x)).collect()),
+        ..Given::default()
+    };
+    let given: Vec<Given> = (0..12).map(given).collect();
+    for (run, is_alone) in [(&to, false), (&alone, true)] {
+        let trained = Trained::open(run, &build).unwrap();
+        let begin = |place| {
+            let [mean, spread] = [[0.5, -0.3], [0.2, 0.2]].map(|x| Coordinates::new(&x).unwrap());
+            let told = Place::State { mean, spread };
+            // Changes alone find no state.
+            let place = if place == Place::Anywhere && !is_alone { place } else { told };
+            Tracker::new(&trained, Start { particles: Some(30), seed: 4, episode: 2, place }).unwrap()
+        };
+        goes_on(run, &given, &begin);
     }
 }
 

@@ -11,6 +11,7 @@ mod bound;
 mod calibration;
 mod coordinates;
 mod fitting;
+mod follower;
 mod given;
 mod mcl;
 mod motion;

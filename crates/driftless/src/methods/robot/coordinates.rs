@@ -24,6 +24,7 @@ pub use reckoning::CoordinateOdometry;
 use super::anywhere::Anywhere;
 use super::fitting::{check_images, held_out};
 use super::network::World;
+use super::online::Shared;
 use super::sensor::Model;
 use super::walks::{Walk, load_with};
 use super::{FIRST_TEMPERING, Tuning};
@@ -42,7 +43,6 @@ use driftless_world::trajectory::Trajectory;
 pub(super) use expected::Expected;
 use motion::Moving;
 pub(super) use motion::State;
-use online::Shared;
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
 
@@ -73,7 +73,7 @@ pub struct CoordinateEm {
     /// Numbers of an observation that sensors look at, at least.
     width: usize,
     /// What robots online share; made when missing.
-    shared: OnceLock<Shared>,
+    shared: OnceLock<Shared<State>>,
     anywhere: OnceLock<Arc<Anywhere>>,
 }
 

@@ -1,30 +1,69 @@
-//! The filters of robots online, which share the learned map.
+//! Filters online, which share what was learned: of robots in the plane and of states of named coordinates.
 
 use super::RobotEm;
 use super::anywhere::Anywhere;
 use super::bound::Bound;
+use super::follower::{Drive, Follower, Following};
 use super::sensor::Model;
-use super::tracks::{Follower, Following};
 use super::walks::Measured;
 use crate::error::Result;
 use crate::online::{Estimate, Observation, OnlineFilter, Start as OnlineStart};
+use crate::parameters::Named;
 use driftless_core::motion::Density;
 use driftless_core::{Belief, Reading, Snapshot, Stream};
 use driftless_world::trajectory::Rows;
 use std::sync::Arc;
 
-type Models = Arc<[Box<dyn Model>]>;
+type Models<S> = Arc<[Box<dyn Model<S>>]>;
 
 /// What all robots share.
-#[derive(Clone)]
-pub(super) struct Shared {
-    models: Models,
+pub(super) struct Shared<S = [f32; 3]> {
+    models: Models<S>,
     anywhere: Arc<Anywhere>,
 }
 
+impl<S> Clone for Shared<S> {
+    fn clone(&self) -> Self {
+        Self { models: Arc::clone(&self.models), anywhere: Arc::clone(&self.anywhere) }
+    }
+}
+
+impl<S> Shared<S> {
+    /// A copy of what was learned.
+    pub(super) fn new(
+        models: &[Box<dyn Model<S>>],
+        parameters: &[Named],
+        anywhere: &Arc<Anywhere>,
+    ) -> Result<Self> {
+        let mut models: Vec<Box<dyn Model<S>>> = models.iter().map(|model| model.fresh()).collect();
+        models.iter_mut().try_for_each(|model| model.restore(parameters, None))?;
+        Ok(Self { models: models.into(), anywhere: Arc::clone(anywhere) })
+    }
+
+    /// A filter at its beginning, made by `follower` of sensors that share this; readings have so many numbers.
+    pub(super) fn filter<D>(
+        self,
+        width: usize,
+        follower: impl FnOnce(Bound<Models<S>, Arc<Anywhere>>) -> Follower<D, Models<S>, Arc<Anywhere>>,
+    ) -> Box<dyn OnlineFilter>
+    where
+        D: Drive<State = S> + 'static,
+        S: 'static,
+    {
+        let Self { models, anywhere } = self;
+        Box::new(Followed {
+            follower: follower(Bound::new(models, Arc::clone(&anywhere))),
+            anywhere,
+            began: false,
+            blank: vec![f32::NAN; width],
+            rows: Vec::new(),
+        })
+    }
+}
+
 /// A robot on its way.
-struct RobotFilter {
-    follower: Follower<Models, Arc<Anywhere>>,
+struct Followed<D: Drive> {
+    follower: Follower<D, Models<D::State>, Arc<Anywhere>>,
     anywhere: Arc<Anywhere>,
     began: bool,
     /// NaN: a reading that says nothing.
@@ -34,58 +73,39 @@ struct RobotFilter {
 }
 
 impl RobotEm {
-    /// A copy of what was learned, made once.
-    fn shared(&self) -> Result<Shared> {
-        if let Some(shared) = self.shared.get() {
-            return Ok(shared.clone());
-        }
-        let (mut models, parameters): (Vec<Box<dyn Model>>, _) =
-            (self.models.iter().map(|model| model.fresh()).collect(), self.model_parameters());
-        models.iter_mut().try_for_each(|model| model.restore(&parameters, None))?;
-        let anywhere = Arc::clone(self.anywhere());
-        Ok(self.shared.get_or_init(|| Shared { models: models.into(), anywhere }).clone())
-    }
-
     pub(super) fn robot_filter(
         &self,
         particles: usize,
         start: &OnlineStart,
     ) -> Result<Box<dyn OnlineFilter>> {
-        let Shared { models, anywhere } = self.shared()?;
+        let shared = if let Some(shared) = self.shared.get() {
+            shared.clone()
+        } else {
+            let made = Shared::new(&self.models, &self.model_parameters(), self.anywhere())?;
+            self.shared.get_or_init(|| made).clone()
+        };
         let following = Following { tuning: self.tuning, particles, start: start.place.told() };
         let draws = Stream::new(start.seed, start.episode);
-        let follower = self.follower(Bound::new(models, Arc::clone(&anywhere)), &following, draws);
-        Ok(Box::new(RobotFilter {
-            follower,
-            anywhere,
-            began: false,
-            blank: vec![f32::NAN; self.width],
-            rows: Vec::new(),
-        }))
+        Ok(shared.filter(self.width, |sensor| self.follower(sensor, &following, draws)))
     }
 }
 
-/// In 32 bits; NaN is missing.
-fn action(seen: &Observation) -> [f32; 3] {
-    seen.action.map_or([f32::NAN; 3], |action| action.map(|x| x as f32))
-}
-
-impl OnlineFilter for RobotFilter {
+impl<D: Drive> OnlineFilter for Followed<D> {
     fn step(&mut self, seen: Observation) -> Estimate {
-        let action = action(&seen);
+        let (action, is_told) = D::said(&seen);
         let numbers = seen.readings.unwrap_or(&self.blank);
         let Self { follower, rows, .. } = self;
         follower.encode(Measured { numbers, image: seen.image }, rows);
-        let report =
-            follower.step(|number| rows[number].as_ref().map_or(numbers, |rows| rows.row(0)), action);
+        let reading = |number: usize| rows[number].as_ref().map_or(numbers, |rows| rows.row(0));
+        let report = follower.step(reading, action);
         self.began = true;
         let state = self.follower.state();
         Estimate {
             lost: self.follower.recovers().then_some(state.kidnapped),
             collapsed: report.collapsed,
             saw: report.reading == Reading::Present,
-            moved: report.moved && seen.action.is_some(),
-            ..Estimate::of(&state.belief)
+            moved: report.moved && is_told,
+            ..D::estimate(&state.belief)
         }
     }
 
@@ -94,7 +114,7 @@ impl OnlineFilter for RobotFilter {
     }
 
     fn next_motion(&self, seen: &Observation) -> Option<Box<dyn Density>> {
-        let motion = self.follower.next_motion(action(seen))?;
+        let motion = self.follower.next_motion(D::said(seen).0)?;
         Some(match self.follower.elsewhere() {
             Some(probability) => self.anywhere.carried(motion, probability),
             None => motion,

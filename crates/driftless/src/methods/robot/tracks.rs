@@ -1,24 +1,25 @@
 //! Tracking: the particle filter with the robot's sensors on the learned map.
 
+use super::RobotEm;
 use super::anywhere::Anywhere;
 use super::bound::Bound;
+use super::follower::{Drive, Follower, Following};
 use super::motion::Bias;
 use super::sensor::{Encoded, Model};
-use super::walks::{Measured, Walk};
-use super::{RobotEm, Tuning};
+use super::walks::Walk;
 use crate::error::Result;
 use crate::learn::Tracking;
 use crate::methods::anchored::noise;
 use crate::methods::house::told;
 use crate::methods::prior::around;
 use crate::methods::recorder::Recorder;
-use crate::online::saved;
+use crate::online::{Estimate, Observation};
 use driftless_core::filter::{Population, Recovery, Tempering};
-use driftless_core::motion::{Density, Odometry, Still, TurnAndGo};
-use driftless_core::{Belief, Filter, FilterState, Motion, Snapshot, Space, StepReport, Stream, Workspace};
+use driftless_core::motion::{Density, Odometry, TurnAndGo};
+use driftless_core::{Belief, Filter, FilterState, Motion, Space, Stream};
 use driftless_world::evaluation::Track;
 use driftless_world::pose::Frame;
-use driftless_world::trajectory::{Rows, Start, Trajectory};
+use driftless_world::trajectory::{Start, Trajectory};
 use std::ops::Deref;
 
 /// Least noise of the filter's motion, in mean steps and turns: particles that descend from one must part.
@@ -30,11 +31,51 @@ const FOUND: f64 = 0.5;
 /// Bayes' rule for a robot that was carried off, or was never where it is believed to be.
 pub(super) const RECOVERY: Recovery = Recovery { kidnap_probability: 1e-4, most_injected: 0.1 };
 
-/// How an episode is followed.
-pub(super) struct Following {
-    pub(super) tuning: Tuning,
-    pub(super) particles: usize,
-    pub(super) start: Start,
+/// How a robot in the plane moves: by odometry that is calibrated, or as amcl has it.
+pub(super) struct Planar {
+    odometry: Odometry,
+    /// Takes its place where there are amcl's alphas.
+    textbook: Option<TurnAndGo>,
+    bias: Bias,
+}
+
+impl Planar {
+    fn corrected(&self, action: [f32; 3]) -> [f32; 3] {
+        self.bias.corrected(action.map(f64::from)).map(|x| x as f32)
+    }
+}
+
+impl Drive for Planar {
+    type State = [f32; 3];
+    type Action<'a> = [f32; 3];
+
+    fn space(&self) -> Space {
+        Space::SE2
+    }
+
+    fn with_motion<T>(&self, action: [f32; 3], go: impl FnOnce(&mut dyn Motion) -> T) -> T {
+        let action = Some(self.corrected(action));
+        match &self.textbook {
+            Some(odometry) => go(&mut odometry.by(action)),
+            None => go(&mut self.odometry.by(action)),
+        }
+    }
+
+    fn density(&self, action: [f32; 3], _: &Belief) -> Option<Box<dyn Density>> {
+        let action = Some(self.corrected(action));
+        Some(match &self.textbook {
+            Some(odometry) => Box::new(odometry.by(action).density()?),
+            None => Box::new(self.odometry.by(action).density()?),
+        })
+    }
+
+    fn said(seen: &Observation) -> ([f32; 3], bool) {
+        (seen.action.map_or([f32::NAN; 3], |action| action.map(|x| x as f32)), seen.action.is_some())
+    }
+
+    fn estimate(belief: &Belief) -> Estimate {
+        Estimate::of(belief)
+    }
 }
 
 impl RobotEm {
@@ -78,7 +119,11 @@ impl RobotEm {
         sensor: Bound<M, A>,
         how: &Following,
         mut draws: Stream,
-    ) -> Follower<M, A> {
+    ) -> Follower<Planar, M, A>
+    where
+        M: Deref<Target = [Box<dyn Model>]>,
+        A: Deref<Target = Anywhere>,
+    {
         let state = match how.start {
             Start::About { pose, spread } => {
                 let first = around(pose, spread, how.particles, &mut draws);
@@ -86,17 +131,12 @@ impl RobotEm {
             }
             Start::State { .. } | Start::Room(_) | Start::House => None,
         };
-        Follower {
-            filter: self.filter(how),
+        let drive = Planar {
             odometry: self.odometry(how.tuning.noise),
             textbook: self.turn_and_go(),
             bias: self.bias,
-            sensor,
-            draws,
-            state,
-            began: false,
-            workspace: Workspace::new(Space::SE2),
-        }
+        };
+        Follower::new(self.filter(how), drive, sensor, draws, state)
     }
 
     /// One episode, with the truth beside what is believed.
@@ -121,117 +161,5 @@ impl RobotEm {
             recorder.step(follower.belief(), report.log_evidence);
         }
         Ok(recorder.track())
-    }
-}
-
-/// The filter on its way, one step at a time: in evaluation, in calibration and on a robot.
-pub(super) struct Follower<M, A> {
-    filter: Filter,
-    odometry: Odometry,
-    /// Takes its place where there are amcl's alphas.
-    textbook: Option<TurnAndGo>,
-    bias: Bias,
-    sensor: Bound<M, A>,
-    draws: Stream,
-    state: Option<FilterState>,
-    began: bool,
-    workspace: Workspace,
-}
-
-impl<M, A> Follower<M, A>
-where
-    M: Deref<Target = [Box<dyn Model>]>,
-    A: Deref<Target = Anywhere>,
-{
-    /// One step: what each sensor, by its number, scores by, and the motion into it, as odometry says it. NaN is missing.
-    /// The first action is not looked at: there is nothing to be moved yet.
-    pub(super) fn step<'r>(&mut self, reading: impl Fn(usize) -> &'r [f32], action: [f32; 3]) -> StepReport {
-        let is_first = !std::mem::replace(&mut self.began, true);
-        self.sensor.bind(reading, is_first);
-        let Self { filter, odometry, textbook, sensor, draws, state, workspace, .. } = self;
-        let Some(state) = state else {
-            let started = filter.global_start(Space::SE2, sensor, true, draws);
-            let (found, log_evidence) = started.expect("poses all over the space can be proposed");
-            let reading = sensor.look_up();
-            self.state = Some(self.with_memory(found));
-            return StepReport::of(log_evidence, reading);
-        };
-        let action = self.bias.corrected(action.map(f64::from)).map(|x| x as f32);
-        let mut driven = odometry.by(Some(action));
-        let mut gone = textbook.as_ref().map(|odometry| odometry.by(Some(action)));
-        let motion: &mut dyn Motion = match &mut gone {
-            _ if is_first => &mut Still,
-            Some(gone) => gone,
-            None => &mut driven,
-        };
-        filter.step(state, motion, sensor, draws, workspace)
-    }
-
-    /// What the sensors score one step by, in place of what was there.
-    pub(super) fn encode(&self, seen: Measured, rows: &mut Vec<Option<Rows>>) {
-        self.sensor.encode(seen, rows);
-    }
-
-    /// What is believed, and the probability that the robot is anywhere else.
-    ///
-    /// # Panics
-    /// Before the first step.
-    pub(super) fn state(&self) -> &FilterState {
-        self.state.as_ref().expect("a first step was made")
-    }
-
-    /// What is believed now.
-    pub(super) fn belief(&self) -> &Belief {
-        &self.state().belief
-    }
-
-    /// How probable it is to come from what is believed now to the poses of the next step, by this action.
-    pub(super) fn next_motion(&self, action: [f32; 3]) -> Option<Box<dyn Density>> {
-        let action = Some(self.bias.corrected(action.map(f64::from)).map(|x| x as f32));
-        Some(match &self.textbook {
-            Some(odometry) => Box::new(odometry.by(action).density()?),
-            None => Box::new(self.odometry.by(action).density()?),
-        })
-    }
-
-    /// Memory for the largest belief there can be, with injected particles: later steps need no more.
-    fn with_memory(&mut self, mut first: FilterState) -> FilterState {
-        let (most, recovery) = (self.filter.population.most, self.filter.recovery);
-        let count = most + recovery.map_or(0, |recovery| (recovery.most_injected * most as f64) as usize + 1);
-        self.workspace.reserve(count);
-        first.belief.particles.reserve(count);
-        first.belief.weights.reserve(count);
-        first
-    }
-
-    /// Adds all that later steps depend on.
-    pub(super) fn save(&self, to: &mut Vec<u8>) {
-        self.draws.save(to);
-        self.state.save(to);
-        self.began.save(to);
-    }
-
-    /// Takes it back.
-    pub(super) fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
-        self.draws = Stream::load(from)?;
-        saved::begun(from, &mut self.state)?;
-        self.state = self.state.take().map(|state| self.with_memory(state));
-        self.began = bool::load(from)?;
-        (self.state.is_some() || !self.began).then_some(())
-    }
-
-    /// Whether a step was made.
-    pub(super) fn has_begun(&self) -> bool {
-        self.began
-    }
-
-    /// Whether a robot that was carried off is looked for.
-    pub(super) fn recovers(&self) -> bool {
-        self.filter.recovery.is_some()
-    }
-
-    /// The probability that it is anywhere else at the next step, before it is seen, if that is looked for.
-    pub(super) fn elsewhere(&self) -> Option<f64> {
-        Some(self.filter.recovery?.unseen(self.state().kidnapped))
     }
 }

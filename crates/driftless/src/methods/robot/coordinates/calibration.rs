@@ -1,12 +1,12 @@
 //! How much readings may say, and how much noise the motion needs: evaluated on episodes that were not learned from.
 
 use super::motion::State;
-use super::tracks::Following;
 use super::{CoordinateEm, Models};
 use crate::methods::robot::Tuning;
 use crate::methods::robot::anywhere::Anywhere;
 use crate::methods::robot::bound::Bound;
 use crate::methods::robot::calibration::{LOST, NOISES, NOISES_WITHOUT_ODOMETRY, PARTICLES, PARTS, TEMPERS};
+use crate::methods::robot::follower::Following;
 use crate::methods::robot::sensor::Encoded;
 use crate::methods::robot::walks::Walk;
 use driftless_core::Stream;

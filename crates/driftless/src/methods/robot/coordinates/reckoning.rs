@@ -8,6 +8,7 @@ use crate::methods::recorder::picture;
 use crate::online::{Estimate, Observation, OnlineFilter, Place, Start as OnlineStart};
 use crate::parameters::Named;
 use crate::space::Space;
+use driftless_core::Snapshot;
 use driftless_world::evaluation::{States, Track};
 use driftless_world::trajectory::{Start, Trajectory};
 
@@ -60,6 +61,23 @@ impl OnlineFilter for Reckoning {
         let mean = self.go(seen.change).to_vec();
         Estimate { saw: false, moved: seen.change.is_some(), ..Estimate::of_state_alone(mean) }
     }
+
+    fn save(&self, to: &mut Vec<u8>) -> Option<()> {
+        self.state.save(to);
+        self.began.save(to);
+        Some(())
+    }
+
+    fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
+        let size = self.state.len();
+        self.state = Vec::load(from).filter(|state: &Vec<f64>| state.len() == size && all_finite(state))?;
+        self.began = bool::load(from)?;
+        Some(())
+    }
+}
+
+fn all_finite(state: &[f64]) -> bool {
+    state.iter().all(|x| x.is_finite())
 }
 
 fn must_be_told() -> Error {

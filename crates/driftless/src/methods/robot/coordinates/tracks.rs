@@ -5,32 +5,55 @@ use super::motion::{Moving, State};
 use crate::error::{Error, Result};
 use crate::learn::Tracking;
 use crate::methods::recorder::Recorder;
-use crate::methods::robot::Tuning;
 use crate::methods::robot::anywhere::Anywhere;
 use crate::methods::robot::bound::Bound;
+use crate::methods::robot::follower::{Drive, Follower, Following};
 use crate::methods::robot::sensor::{Encoded, Model};
 use crate::methods::robot::tracks::RECOVERY;
-use crate::methods::robot::walks::{Measured, Walk};
+use crate::methods::robot::walks::Walk;
+use crate::online::{Estimate, Observation};
 use driftless_core::filter::{Population, Tempering};
-use driftless_core::motion::Still;
-use driftless_core::motion::density::NormalDensity;
-use driftless_core::{
-    Belief, Draws, Filter, FilterState, Motion, Particles, Space, StepReport, Stream, Workspace,
-};
+use driftless_core::motion::Density;
+use driftless_core::{Belief, Draws, Filter, FilterState, Motion, Particles, Space, Stream};
 use driftless_world::evaluation::Track;
 use driftless_world::labels::{LabelBudget, Lesson};
-use driftless_world::trajectory::{Rows, Start, Trajectory};
+use driftless_world::trajectory::{Start, Trajectory};
 use std::ops::Deref;
 use std::sync::Arc;
 
 /// Particles of a state that is told nothing, at least: they have more to fill.
 const LEAST_ANYWHERE: usize = 2000;
 
-/// How an episode is followed.
-pub(super) struct Following {
-    pub(super) tuning: Tuning,
-    pub(super) particles: usize,
-    pub(super) start: Start,
+/// How a state of named coordinates changes, with noise times a factor.
+pub(super) struct Changing {
+    moving: Moving,
+    factor: f64,
+    space: Space,
+}
+
+impl Drive for Changing {
+    type State = State;
+    type Action<'a> = &'a [f32];
+
+    fn space(&self) -> Space {
+        self.space
+    }
+
+    fn with_motion<T>(&self, action: &[f32], go: impl FnOnce(&mut dyn Motion) -> T) -> T {
+        go(&mut self.moving.by(action, self.factor))
+    }
+
+    fn density(&self, action: &[f32], belief: &Belief) -> Option<Box<dyn Density>> {
+        Some(Box::new(self.moving.by(action, self.factor).density(&belief.particles)?))
+    }
+
+    fn said<'a>(seen: &Observation<'a>) -> (&'a [f32], bool) {
+        (seen.change.unwrap_or(&[]), seen.change.is_some())
+    }
+
+    fn estimate(belief: &Belief) -> Estimate {
+        Estimate::of_state(belief)
+    }
 }
 
 /// An episode without its states, but with what is told of the first; and the states where they are known.
@@ -96,7 +119,11 @@ impl CoordinateEm {
         sensor: Bound<M, A>,
         how: &Following,
         mut draws: Stream,
-    ) -> Follower<M, A> {
+    ) -> Follower<Changing, M, A>
+    where
+        M: Deref<Target = [Box<dyn Model<State>>]>,
+        A: Deref<Target = Anywhere>,
+    {
         let state = match how.start {
             Start::State { mean, spread } => {
                 let first = around(self.space, &mean, &spread, how.particles, &mut draws);
@@ -104,17 +131,8 @@ impl CoordinateEm {
             }
             Start::About { .. } | Start::Room(_) | Start::House => None,
         };
-        Follower {
-            filter: self.filter(how),
-            moving: self.moving.clone(),
-            factor: how.tuning.noise,
-            sensor,
-            draws,
-            state,
-            began: false,
-            workspace: Workspace::new(self.space),
-            space: self.space,
-        }
+        let drive = Changing { moving: self.moving.clone(), factor: how.tuning.noise, space: self.space };
+        Follower::new(self.filter(how), drive, sensor, draws, state)
     }
 
     /// One episode, with the truth beside what is believed.
@@ -135,74 +153,5 @@ impl CoordinateEm {
             recorder.step(follower.belief(), report.log_evidence);
         }
         Ok(recorder.track())
-    }
-}
-
-/// The filter on its way, one step at a time: in evaluation, in calibration and online.
-pub(super) struct Follower<M, A> {
-    filter: Filter,
-    moving: Moving,
-    factor: f64,
-    sensor: Bound<M, A>,
-    draws: Stream,
-    state: Option<FilterState>,
-    began: bool,
-    workspace: Workspace,
-    space: Space,
-}
-
-impl<M, A> Follower<M, A>
-where
-    M: Deref<Target = [Box<dyn Model<State>>]>,
-    A: Deref<Target = Anywhere>,
-{
-    /// One step: what each sensor, by its number, scores by, and the change into it. NaN is missing. The first change is not
-    /// looked at: there is nothing to be moved yet.
-    pub(super) fn step<'r>(&mut self, reading: impl Fn(usize) -> &'r [f32], action: &[f32]) -> StepReport {
-        let is_first = !std::mem::replace(&mut self.began, true);
-        self.sensor.bind(reading, is_first);
-        let Self { filter, moving, sensor, draws, state, workspace, .. } = self;
-        let Some(state) = state else {
-            let started = filter.global_start(self.space, sensor, true, draws);
-            let (found, log_evidence) = started.expect("states of training can be proposed");
-            self.state = Some(found);
-            return StepReport::of(log_evidence, sensor.look_up());
-        };
-        let mut driven = moving.by(action, self.factor);
-        let motion: &mut dyn Motion = if is_first { &mut Still } else { &mut driven };
-        filter.step(state, motion, sensor, draws, workspace)
-    }
-
-    /// What the sensors score one step by, in place of what was there.
-    pub(super) fn encode(&self, seen: Measured, rows: &mut Vec<Option<Rows>>) {
-        self.sensor.encode(seen, rows);
-    }
-
-    /// What is believed, and the probability that the state is anywhere else.
-    ///
-    /// # Panics
-    /// Before the first step.
-    pub(super) fn state(&self) -> &FilterState {
-        self.state.as_ref().expect("a first step was made")
-    }
-
-    /// What is believed now.
-    pub(super) fn belief(&self) -> &Belief {
-        &self.state().belief
-    }
-
-    /// Whether a state that jumped is looked for.
-    pub(super) fn recovers(&self) -> bool {
-        self.filter.recovery.is_some()
-    }
-
-    /// How probable it is to come from what is believed now to the states of the next step, by this change.
-    pub(super) fn next_motion(&self, action: &[f32]) -> Option<NormalDensity> {
-        self.moving.by(action, self.factor).density(&self.belief().particles)
-    }
-
-    /// The probability that the state is anywhere else at the next step, before it is seen, if that is looked for.
-    pub(super) fn elsewhere(&self) -> Option<f64> {
-        Some(self.filter.recovery?.unseen(self.state().kidnapped))
     }
 }
