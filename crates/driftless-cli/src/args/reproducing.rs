@@ -16,13 +16,15 @@ pub enum Paper {
     House,
     /// Tracking and finding real robots by their own logs; needs --data
     Robots,
+    /// What unlabelled steps are good for: one filter and network in Maze 1, different objectives
+    Helps,
 }
 
 impl Paper {
     /// Where its robots are.
     pub fn world(self) -> WorldKind {
         match self {
-            Self::Maze => WorldKind::Maze,
+            Self::Maze | Self::Helps => WorldKind::Maze,
             Self::House => WorldKind::House,
             Self::Robots => WorldKind::Robot,
         }
@@ -40,6 +42,7 @@ Examples:
   driftless reproduce maze --data lab=nav01_train.npz,nav01_test.npz --out runs/lab
   driftless reproduce house --quick
   driftless reproduce robots --data my-logs --quick
+  driftless reproduce helps --quick
   driftless reproduce maze --budget 2h
   driftless reproduce maze --on slurm --partition batch --time 4h
 
@@ -68,7 +71,7 @@ pub struct Reproduce {
     #[arg(long)]
     pub quick: bool,
 
-    /// Folder for data, runs and the report [default: runs/reproduce-maze, -house or -robots, with -quick]
+    /// Folder for data, runs and the report [default: runs/reproduce-maze, -house, -robots or -helps, with -quick]
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
