@@ -74,7 +74,6 @@ const TEST_SEED: u64 = 900;
 #[cfg(test)]
 mod tests {
     use super::super::{Cell, Scope};
-    use super::*;
     use crate::args::Paper;
     use std::collections::BTreeSet;
 
