@@ -332,7 +332,8 @@ impl Experiment {
 
     fn check_unlabelled(&self) -> Result<()> {
         let usual = is_paths(&self.unlabelled) && self.unlabelled_weights == UnlabelledWeights::default();
-        if !usual && !(self.world == WorldKind::Maze && self.method.id == "driftless") {
+        let has_choice = self.world == WorldKind::Maze && self.method.id == "driftless";
+        if !usual && !has_choice {
             return Err(Error::setting("unlabelled", "is for driftless in mazes: others have no choice"));
         }
         let twice = |(k, one): &(usize, &Unlabelled)| self.unlabelled[..*k].contains(one);

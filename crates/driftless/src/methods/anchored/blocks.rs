@@ -70,7 +70,9 @@ struct Seen<'a> {
 impl Sensor for Seen<'_> {
     fn log_likelihoods(&mut self, particles: &Particles, log: &mut [f32]) -> Reading {
         self.encoder.scores(self.features, particles, self.workspace, log);
-        log.iter_mut().for_each(|log| *log *= TEMPERING);
+        for score in log {
+            *score *= TEMPERING;
+        }
         Reading::Present
     }
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::batch::PixelScale;
 use crate::learn::{Normalisation, UnlabelledWeights};
 use crate::methods::anchored::{noise, sensor};
+use crate::ops::EncoderWorkspace;
 use crate::parameters::{self, Net};
 use burn::tensor::Device;
 use driftless_core::exponential::log_sum_exp_64;
@@ -81,13 +82,18 @@ const ALL: [Unlabelled; 4] = [
     Unlabelled::EvidenceNormalised,
 ];
 
+/// Blocks that a filter went through.
+type Gone<'a> = (&'a [&'a Block<'a>], &'a [Followed]);
+
+/// The log mean likelihood of the poses behind the particles of each step.
+fn log_mean(scores: &[f32], each: usize) -> f64 {
+    let spread = scores.chunks_exact(each).flat_map(|poses| &poses[blocks::PARTICLES..]);
+    let logs: Vec<f64> = spread.map(|score| f64::from(TEMPERING * score)).collect();
+    log_sum_exp_64(&logs) - (logs.len() as f64).ln()
+}
+
 /// The objective of blocks that were gone through before, by another network: ancestors, poses and the weights of Q stay.
-fn again(
-    objective: Unlabelled,
-    encoder: &FrameEncoder,
-    (blocks, followed): (&[&Block], &[Followed]),
-    spread: &Spread,
-) -> f64 {
+fn again(objective: Unlabelled, encoder: &FrameEncoder, (blocks, followed): Gone, spread: &Spread) -> f64 {
     let (poses, each) = spread.beside(followed);
     let (mut memory, mut k, mut sum, mut scores) =
         (EncoderWorkspace::default(), 0, 0.0, vec![0.0; poses.len()]);
@@ -100,10 +106,8 @@ fn again(
             encoder.scores(features, &poses, &mut memory, &mut scores);
             let log = |i: usize| f64::from(TEMPERING * scores[i]);
             let own: Vec<f64> = (k * each..k * each + n).map(log).collect();
-            let whole = match objective {
-                Unlabelled::PseudoLikelihoodNormalised => log_sum_exp_64(&own),
-                _ => 0.0,
-            };
+            let normalised = objective == Unlabelled::PseudoLikelihoodNormalised;
+            let whole = if normalised { log_sum_exp_64(&own) } else { 0.0 };
             let ancestors = &trace.ancestors[t * n..(t + 1) * n];
             if trace.resampled[t] {
                 weights.fill(-(n as f64).ln());
@@ -111,14 +115,14 @@ fn again(
             weights.iter_mut().zip(&own).for_each(|(w, l)| *w += l);
             lines = (0..n).map(|i| lines[ancestors[i] as usize] + own[i] - whole).collect();
             let total = log_sum_exp_64(&weights);
-            weights.iter_mut().for_each(|w| *w -= total);
+            for w in &mut weights {
+                *w -= total;
+            }
             if matches!(objective, Unlabelled::Evidence | Unlabelled::EvidenceNormalised) {
                 sum += total;
             }
             if objective == Unlabelled::EvidenceNormalised {
-                let is_spread = |i: &usize| i % each >= n;
-                let logs: Vec<f64> = (0..poses.len()).filter(is_spread).map(log).collect();
-                sum -= log_sum_exp_64(&logs) - (logs.len() as f64).ln();
+                sum -= log_mean(&scores, each);
             }
             k += 1;
         }
@@ -130,56 +134,52 @@ fn again(
     -sum / k as f64
 }
 
-use crate::ops::EncoderWorkspace;
+/// Along the gradient by each parameter the objective grows as fast as the gradient is long; says how many were tried.
+fn climbs(
+    objective: Unlabelled,
+    (encoder, values): &(FrameEncoder, Vec<Named>),
+    gone: Gone,
+    spread: &Spread,
+) -> usize {
+    let shared = (&Alone as &dyn Ranks, &mut Workspace::default());
+    let said = only(objective).learn(encoder, gone, spread, shared).unwrap();
+    let exact = again(objective, encoder, gone, spread);
+    assert!((said.losses[0].1 - exact).abs() < 1e-4 * (1.0 + exact.abs()), "{objective:?}: {exact}");
+    assert!((said.value - 0.7 * said.losses[0].1).abs() < 1e-9);
+    let mut tried = 0;
+    for (k, by) in said.gradients.iter().enumerate() {
+        let length = by.values.iter().map(|x| x * x).sum::<f64>().sqrt();
+        if length < 1e-3 {
+            continue;
+        }
+        tried += 1;
+        let at = |step: f64| {
+            let (mut moved, mut encoder) = (values.clone(), encoder.clone());
+            moved[k].values.iter_mut().zip(&by.values).for_each(|(x, g)| *x += step * g / length);
+            encoder.load(&moved);
+            0.7 * again(objective, &encoder, gone, spread)
+        };
+        let step = (1e-3 / length).min(1e-2);
+        let found = (at(step) - at(-step)) / (2.0 * step);
+        assert!((found - length).abs() < 0.03 * length, "{objective:?} {}: {found}, not {length}", by.name);
+    }
+    tried
+}
 
-/// Along the gradient by each parameter the objective grows as fast as the gradient is long. A step of 2e-3 of a nat in all
-/// leaves roundings of 32 bits, a few 1e-6 of a mean over 13 steps, and bends of ReLU: three per cent.
+/// A step of 2e-3 of a nat in all leaves roundings of 32 bits, a few 1e-6 of a mean over 13 steps, and bends of ReLU: three
+/// per cent.
 #[test]
 fn gradients_are_those_of_the_objectives() {
-    let (encoder, values) = network(20.0);
-    let (pixels, mut workspace) = (pixels(), Workspace::default());
+    let network = network(20.0);
+    let pixels = pixels();
     let blocks = some_blocks(&pixels);
-    let blocks: Vec<&Block> = blocks.iter().collect();
-    let followed = followed(&blocks, &encoder, 0.3);
+    let followed = followed(&blocks.each_ref(), &network.0, 0.3);
     let resampled = followed.iter().flat_map(|one| &one.trace.resampled).filter(|one| **one).count();
     assert!((2..11).contains(&resampled), "{resampled} of 13 resampled");
     for objective in ALL {
-        let spread = Spread::drawn(
-            if objective == Unlabelled::EvidenceNormalised { 3 } else { 0 },
-            [[0.0; 2], [9.0; 2]],
-            &mut Random::new(6),
-        );
-        let both = (&blocks[..], &followed[..]);
-        let said = only(objective).learn(&encoder, both, &spread, (&Alone, &mut workspace)).unwrap();
-        let exact = again(objective, &encoder, both, &spread);
-        assert!(
-            (said.losses[0].1 - exact).abs() < 1e-4 * (1.0 + exact.abs()),
-            "{objective:?}: {said:?} {exact}",
-            said = said.losses
-        );
-        assert!((said.value - 0.7 * said.losses[0].1).abs() < 1e-9);
-        let mut tried = 0;
-        for (k, by) in said.gradients.iter().enumerate() {
-            let length = by.values.iter().map(|x| x * x).sum::<f64>().sqrt();
-            if length < 1e-3 {
-                continue;
-            }
-            tried += 1;
-            let at = |step: f64| {
-                let mut moved = values.clone();
-                moved[k].values.iter_mut().zip(&by.values).for_each(|(x, g)| *x += step * g / length);
-                let mut encoder = encoder.clone();
-                encoder.load(&moved);
-                0.7 * again(objective, &encoder, both, &spread)
-            };
-            let step = (1e-3 / length).min(1e-2);
-            let found = (at(step) - at(-step)) / (2.0 * step);
-            assert!(
-                (found - length).abs() < 0.03 * length,
-                "{objective:?} {}: {found}, not {length}",
-                by.name
-            );
-        }
+        let each = if objective == Unlabelled::EvidenceNormalised { 3 } else { 0 };
+        let spread = Spread::drawn(each, [[0.0; 2], [9.0; 2]], &mut Random::new(6));
+        let tried = climbs(objective, &network, (&blocks.each_ref(), &followed), &spread);
         assert!(tried > 5, "{objective:?}: {tried} parameters");
     }
 }
