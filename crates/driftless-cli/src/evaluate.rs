@@ -200,8 +200,8 @@ fn about(
 ) -> Result<About> {
     let has_particles = tracks.iter().any(|track| track.effective_sample_size.is_some());
     Ok(About {
-        method: experiment.method.id.to_owned(),
-        label: experiment.label().to_owned(),
+        method: experiment.arm(),
+        label: experiment.label(),
         world: maze
             .map_or_else(|| recordings.world(), |maze| driftless::Result::Ok(maze.name().to_owned()))?,
         label_fraction: experiment.label_fraction,

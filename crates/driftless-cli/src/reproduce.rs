@@ -1,6 +1,7 @@
 //! `driftless reproduce`: all runs of an experiment, as a queue, and the report on them.
 
 mod filters;
+mod helps;
 mod plan;
 mod robots;
 mod worlds;
@@ -59,7 +60,7 @@ pub fn run(wanted: &Reproduce, threads: Option<u16>) -> Result<()> {
     if wanted.estimate {
         return Ok(());
     }
-    let worlds = if robots.is_empty() { worlds(wanted, &out)? } else { robots };
+    let worlds = if robots.is_empty() { worlds(wanted, &scope, &out)? } else { robots };
     queue::run(&out, &planned(&cells, &worlds)?, &wanted.queue, threads)
 }
 
@@ -68,6 +69,7 @@ fn usual_folder(wanted: &Reproduce) -> PathBuf {
     let world = match wanted.experiment {
         Paper::Robots => "robots".to_owned(),
         Paper::Filters => "filters".to_owned(),
+        Paper::Helps => "helps".to_owned(),
         _ => wanted.experiment.world().to_string(),
     };
     PathBuf::from(format!("runs/reproduce-{world}{quick}"))
@@ -78,17 +80,26 @@ fn names(wanted: &Reproduce) -> Vec<String> {
         return vec!["house".to_owned(), NOISY_HOUSES.to_owned()];
     }
     if wanted.data.is_empty() {
-        let quick = if wanted.quick { &Layout::BUILT_IN[..1] } else { Layout::BUILT_IN };
+        let quick = if wanted.quick || wanted.experiment == Paper::Helps {
+            &Layout::BUILT_IN[..1]
+        } else {
+            Layout::BUILT_IN
+        };
         return wanted.mazes.clone().unwrap_or_else(|| quick.iter().map(ToString::to_string).collect());
     }
     wanted.data.iter().map(|text| text.split('=').next().unwrap_or_default().to_owned()).collect()
 }
 
-fn worlds(wanted: &Reproduce, out: &Path) -> Result<Vec<World>> {
+fn worlds(wanted: &Reproduce, scope: &Scope, out: &Path) -> Result<Vec<World>> {
     if wanted.data.is_empty() && wanted.experiment == Paper::House {
         let exact = World::houses(&out.join("data"), wanted.quick)?;
         let noisy = World { name: NOISY_HOUSES.to_owned(), ..exact.clone() };
         return Ok(vec![exact, noisy]);
+    }
+    if wanted.data.is_empty() && wanted.experiment == Paper::Helps {
+        let seeds = scope.most_seeds();
+        let all = names(wanted).into_iter().map(|maze| helps::worlds(&maze, seeds, &out.join("data")));
+        return Ok(all.collect::<Result<Vec<_>>>()?.concat());
     }
     if wanted.data.is_empty() {
         let make = |maze: &String| World::simulated(maze, &out.join("data"), TEST_EPISODES);
@@ -119,7 +130,10 @@ fn check_settings(settings: &[String]) -> Result<()> {
 /// The runs of cells in their worlds.
 pub fn planned(cells: &[Cell], worlds: &[World]) -> Result<Vec<Planned>> {
     let mut fingerprints = Fingerprints::default();
-    let known = |cell: &Cell| worlds.iter().find(|world| world.name == cell.world);
+    let known = |cell: &Cell| {
+        let is_own = |world: &&World| world.seed.is_none_or(|seed| seed == cell.experiment.seed);
+        worlds.iter().filter(is_own).find(|world| world.name == cell.world)
+    };
     let mut runs = Vec::new();
     for cell in cells {
         let world = known(cell).context("a cell has a world")?;

@@ -16,7 +16,7 @@ use crate::gemm::Panels;
 use crate::images::{ImageGradient, ImageNet};
 use crate::mlp::{Mlp, MlpGradient};
 use crate::ranks::{Lost, Message, Ranks, Wire, is_own, share};
-use part::{All, Features, Part};
+use part::{All, Features, Part, cost};
 use rayon::prelude::*;
 
 /// Images of a part.
@@ -59,6 +59,10 @@ pub struct PairGradient {
     pub sharpness: f64,
 }
 
+/// A loss of one image's cosines with all places: its value, and its derivative by κ; derivatives by the cosines take their
+/// place. Losses of several images add up.
+pub type Cost<'a> = dyn Fn(usize, &mut [f32]) -> (f64, f64) + Sync + 'a;
+
 /// A workspace, kept from one update to the next.
 #[derive(Debug, Default)]
 pub struct Workspace {
@@ -79,6 +83,28 @@ impl Pair {
         workspace: &mut Workspace,
     ) -> Result<(f64, PairGradient), Lost> {
         let images = examples.images.len() / self.frame_encoder.pixels();
+        let each = examples.places.len() / self.places.input_width() / images.max(1);
+        let share = 1.0 / images as f32;
+        let cost = |image: usize, cosines: &mut [f32]| {
+            cost(cpu, cosines, image * each..(image + 1) * each, self.sharpness, share)
+        };
+        let (loss, gradient) = self.learn(cpu, examples, &cost, ranks, workspace)?;
+        Ok((loss / images as f64, gradient))
+    }
+
+    /// Any loss of the cosines of all images with all places, and its gradient.
+    ///
+    /// # Panics
+    /// If there are no images, or not the same number of poses for each.
+    pub fn learn(
+        &self,
+        cpu: Cpu,
+        examples: &Examples,
+        cost: &Cost,
+        ranks: &dyn Ranks,
+        workspace: &mut Workspace,
+    ) -> Result<(f64, PairGradient), Lost> {
+        let images = examples.images.len() / self.frame_encoder.pixels();
         let poses = examples.places.len() / self.places.input_width();
         assert!(images > 0 && poses > 0 && poses.is_multiple_of(images), "{poses} poses of {images} images");
         let each = poses / images;
@@ -90,11 +116,11 @@ impl Pair {
         parts.par_iter_mut().filter(own).for_each(|part| part.encode(self, cpu, examples, each));
         share(ranks, &mut parts.iter_mut().map(Features).collect::<Vec<_>>())?;
         all.gather(parts, [images, poses], self.last.width());
-        parts.par_iter_mut().for_each(|part| part.compare(cpu, all, self.sharpness, each));
+        parts.par_iter_mut().for_each(|part| part.compare(cpu, all, cost));
         all.gather_gradients(parts);
         parts.par_iter_mut().filter(own).for_each(|part| part.go_back(self, cpu, examples, all, each));
         share(ranks, &mut parts.iter_mut().map(Part::gradient_mut).collect::<Vec<_>>())?;
-        let loss = parts.iter().map(Part::loss).sum::<f64>() / images as f64;
+        let loss = parts.iter().map(Part::loss).sum::<f64>();
         let mut sum = PairGradient::default();
         for part in parts {
             sum.add(part.gradient());

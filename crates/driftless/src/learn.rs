@@ -14,6 +14,7 @@ mod normalisation;
 mod ranks;
 mod recordings;
 mod session;
+mod unlabelled;
 
 pub use ablation::Ablation;
 pub use data::{Source, TrainingSet};
@@ -32,6 +33,7 @@ pub use session::{
     Build, DataFiles, EpochRecord, HANDFUL, Lock, Material, Observer, Outcome, RunConfig, RunFolder, Session,
     Trained, Validation,
 };
+pub use unlabelled::{Unlabelled, UnlabelledWeights};
 
 use crate::error::Result;
 use crate::online::{OnlineFilter, Smoothing, Start};

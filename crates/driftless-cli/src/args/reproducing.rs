@@ -18,13 +18,15 @@ pub enum Paper {
     Robots,
     /// Filters and resamplers against exact answers, on vector models; of the options only --quick and --out
     Filters,
+    /// What unlabelled steps are good for: one filter and network in Maze 1, different objectives
+    Helps,
 }
 
 impl Paper {
     /// Where its robots are.
     pub fn world(self) -> WorldKind {
         match self {
-            Self::Maze => WorldKind::Maze,
+            Self::Maze | Self::Helps => WorldKind::Maze,
             Self::House => WorldKind::House,
             // Vectors, as robots' own logs have them.
             Self::Robots | Self::Filters => WorldKind::Robot,
@@ -44,6 +46,7 @@ Examples:
   driftless reproduce house --quick
   driftless reproduce robots --data my-logs --quick
   driftless reproduce filters --quick
+  driftless reproduce helps --quick
   driftless reproduce maze --budget 2h
   driftless reproduce maze --on slurm --partition batch --time 4h
 
@@ -73,7 +76,7 @@ pub struct Reproduce {
     #[arg(long)]
     pub quick: bool,
 
-    /// Folder for data, runs and the report [default: runs/reproduce-maze, -house, -robots or -filters,
+    /// Folder for data, runs and the report [default: runs/reproduce-maze, -house, -robots, -helps or -filters,
     /// with -quick]
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -1,5 +1,6 @@
 //! Which runs make a comparison: methods, label shares and seeds in each world.
 
+use super::helps;
 use crate::args::Paper;
 use crate::train::experiment;
 use anyhow::Result;
@@ -158,6 +159,10 @@ fn seconds(experiment: &Experiment, recipe: &Recipe, evaluated: bool) -> f64 {
 impl Scope {
     /// All methods of its world, those first that are compared at several shares of labels in little time.
     pub fn recipes(paper: Paper) -> Vec<Recipe> {
+        if paper == Paper::Helps {
+            let of = |row: &helps::Row| recipe(row.name, helps::EPOCHS, row.epoch_seconds, true);
+            return helps::ROWS.iter().map(of).collect();
+        }
         let world = paper.world();
         let mut recipes: Vec<Recipe> = methods_in(world).map(|method| Recipe::of(method, world)).collect();
         recipes.sort_by_key(|recipe| !recipe.quick_shares);
@@ -167,8 +172,7 @@ impl Scope {
     /// The runs: seed after seed, so that a plan cut short has a comparison, if without error bars.
     pub fn cells(&self, worlds: &[String]) -> Result<Vec<Cell>> {
         let mut cells = Vec::new();
-        let seeds = if self.quick && self.paper != Paper::Maze { 1 } else { SEEDS };
-        for seed in 1..=self.seeds.unwrap_or(seeds) {
+        for seed in 1..=self.most_seeds() {
             for world in worlds {
                 let recipes = Self::recipes(self.paper);
                 // The LSTM takes longest and follows no robot: once is enough where there is little time.
@@ -189,6 +193,16 @@ impl Scope {
         Ok(cells)
     }
 
+    /// Seeds go from 1 to this.
+    pub fn most_seeds(&self) -> u64 {
+        self.seeds.unwrap_or(match (self.paper, self.quick) {
+            (Paper::Helps, true) => helps::QUICK_SEEDS,
+            (Paper::Helps, false) => helps::SEEDS,
+            (Paper::House | Paper::Robots, true) => 1,
+            _ => SEEDS,
+        })
+    }
+
     /// The world where the robots of this one are told where they start, if they are not told here.
     fn told_in(&self, world: &str) -> Option<String> {
         (self.paper == Paper::Robots).then(|| world.strip_suffix(GLOBAL).map(ToOwned::to_owned)).flatten()
@@ -199,6 +213,7 @@ impl Scope {
             Some(methods) => methods.iter().any(|method| method == recipe.name),
             None if self.quick && self.paper == Paper::House => QUICK_HOUSE_METHODS.contains(&recipe.name),
             None if self.quick && self.paper == Paper::Robots => QUICK_ROBOT_METHODS.contains(&recipe.name),
+            None if self.paper == Paper::Helps => true,
             None if self.quick => QUICK_METHODS.contains(&recipe.name) && (seed == 1 || recipe.quick_shares),
             None => true,
         }
@@ -207,6 +222,8 @@ impl Scope {
     fn shares(&self, recipe: &Recipe) -> Vec<f64> {
         match &self.labels {
             Some(labels) => labels.clone(),
+            None if self.paper == Paper::Helps && self.quick => helps::QUICK_SHARES.to_vec(),
+            None if self.paper == Paper::Helps => helps::SHARES.to_vec(),
             None if !recipe.learns || self.quick && !(recipe.quick_shares && self.paper == Paper::Maze) => {
                 vec![PAPER_SHARE]
             }
@@ -219,12 +236,18 @@ impl Scope {
 
     fn experiment(&self, world: &str, recipe: &Recipe, labels: f64, seed: u64) -> Result<Experiment> {
         let mut settings = vec![format!("label_fraction={labels:?}"), format!("seed={seed}")];
-        let quick = self.quick.then_some(recipe.quick_epochs);
+        let helps = self.paper == Paper::Helps;
+        let quick = (self.quick || helps).then_some(recipe.quick_epochs);
         settings.extend(self.epochs.or(quick).map(|epochs| format!("epochs={epochs}")));
         if world == NOISY_HOUSES {
             settings.extend(NOISE.map(ToOwned::to_owned));
         }
         settings.extend(self.told_in(world).map(|_| "robot.start=global".to_owned()));
+        if helps {
+            settings.extend(helps::settings(recipe.name));
+            settings.extend(self.settings.iter().cloned());
+            return experiment("maze-driftless", &settings);
+        }
         let name = format!("{}-{}", self.paper.world(), recipe.name);
         // Fewer than usual, but none where there are none.
         let few = experiment(&name, &[])?.validation_episodes.min(20);

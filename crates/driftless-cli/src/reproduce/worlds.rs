@@ -23,13 +23,21 @@ pub struct World {
     pub test: PathBuf,
     /// Particles to evaluate with, if not as many as in training.
     pub particles: Option<usize>,
+    /// The only seed that learns from these recordings, if others have their own.
+    pub seed: Option<u64>,
 }
 
 impl World {
     /// A built-in maze; its recordings are made in a folder, unless they are there.
     pub fn simulated(maze: &str, folder: &Path, test_episodes: usize) -> Result<Self> {
         let file = |part: &str| folder.join(format!("{maze}_{part}.npz"));
-        let world = Self { name: maze.to_owned(), train: file("train"), test: file("test"), particles: None };
+        let world = Self {
+            name: maze.to_owned(),
+            train: file("train"),
+            test: file("test"),
+            particles: None,
+            seed: None,
+        };
         std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot create", folder.display()))?;
         make(maze, &world.train, TRAINING, TRAINING_SEED)?;
         make(maze, &world.test, test_episodes, TEST_SEED)?;
@@ -41,7 +49,13 @@ impl World {
     pub fn houses(folder: &Path, quick: bool) -> Result<Self> {
         let file = |part: &str| folder.join(format!("house_{part}.tfrecords"));
         let particles = Some(if quick { 300 } else { 1000 });
-        let world = Self { name: "house".to_owned(), train: file("train"), test: file("test"), particles };
+        let world = Self {
+            name: "house".to_owned(),
+            train: file("train"),
+            test: file("test"),
+            particles,
+            seed: None,
+        };
         std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot create", folder.display()))?;
         let (training, test) = if quick { (520, 40) } else { (1040, 100) };
         make_houses(&world.train, [training, training / 5, 25], HouseSplit::Train, TRAINING_SEED)?;
@@ -67,7 +81,13 @@ impl World {
         }
         let world = |set: &&str| {
             let file = |part: &str| folder.join(format!("{set}_{part}.npz"));
-            Self { name: (*set).to_owned(), train: file("train"), test: file("test"), particles: None }
+            Self {
+                name: (*set).to_owned(),
+                train: file("train"),
+                test: file("test"),
+                particles: None,
+                seed: None,
+            }
         };
         Ok(sets.iter().map(world).collect())
     }
@@ -86,7 +106,13 @@ impl World {
         if name.contains(['/', '\\']) {
             misused!("--data {text}: the name becomes part of folders and must not hold slashes");
         }
-        let world = Self { name: name.to_owned(), train: train.into(), test: test.into(), particles: None };
+        let world = Self {
+            name: name.to_owned(),
+            train: train.into(),
+            test: test.into(),
+            particles: None,
+            seed: None,
+        };
         for file in [&world.train, &world.test] {
             std::fs::metadata(file).with_context(|| format!("{}: cannot be read", file.display()))?;
         }
@@ -109,7 +135,7 @@ fn make_houses(
 }
 
 /// Files appear whole or not at all, so one that is there is complete.
-fn make(maze: &str, out: &Path, episodes: usize, seed: u64) -> Result<()> {
+pub(super) fn make(maze: &str, out: &Path, episodes: usize, seed: u64) -> Result<()> {
     if out.exists() {
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! One part of the images with their own poses: encode, compare with all places, go back.
 
-use super::{AT_ONCE, Examples, Pair, PairGradient, across};
+use super::{AT_ONCE, Cost, Examples, Pair, PairGradient, across};
 use crate::cpu::Work;
 use crate::dense::Rows;
 use crate::exponential::{exp_of_negative, log_sum_exp};
@@ -100,8 +100,8 @@ impl Part {
         part_of(of.places, self.number, AT_ONCE * each * pair.places.input_width())
     }
 
-    /// Scores of the part's images and all places; what they cost, and the derivatives of that in their place.
-    pub(super) fn compare(&mut self, cpu: Cpu, all: &All, sharpness: f32, each: usize) {
+    /// Cosines of the part's images and all places; what they cost, and the derivatives of that in their place.
+    pub(super) fn compare(&mut self, cpu: Cpu, all: &All, cost: &Cost) {
         let (count, wide) = (self.seen.len() / all.width, padded(all.poses));
         self.scores.resize(count * wide, 0.0);
         let mut out = Out { numbers: &mut self.scores, stride: wide };
@@ -109,12 +109,10 @@ impl Part {
         product(cpu, left, all.across.right(), [count, all.width, wide], Epilogue::Store, &mut out);
         self.gradient.clear();
         self.loss = 0.0;
-        let share = 1.0 / all.images as f32;
         for (k, row) in self.scores.chunks_exact_mut(wide).enumerate() {
-            let own = (self.number * AT_ONCE + k) * each;
             let (cosines, pads) = row.split_at_mut(all.poses);
             pads.fill(0.0);
-            let (loss, by_sharpness) = cost(cpu, cosines, own..own + each, sharpness, share);
+            let (loss, by_sharpness) = cost(self.number * AT_ONCE + k, cosines);
             self.loss += loss;
             self.gradient.sharpness += by_sharpness;
         }
@@ -167,7 +165,13 @@ impl Message for Features<'_> {
 
 /// The cost of one image, log Σ_all exp(κ cos) - log Σ_own exp(κ cos), and its derivative by κ times `share`; those by
 /// the cosines, times `share`, take their place.
-fn cost(cpu: Cpu, cosines: &mut [f32], own: Range<usize>, sharpness: f32, share: f32) -> (f64, f64) {
+pub(super) fn cost(
+    cpu: Cpu,
+    cosines: &mut [f32],
+    own: Range<usize>,
+    sharpness: f32,
+    share: f32,
+) -> (f64, f64) {
     let all = log_sum_exp(cpu, cosines, sharpness);
     let mine = log_sum_exp(cpu, &cosines[own.clone()], sharpness);
     let expected = |&cosine: &f32| share * exp_of_negative(sharpness * cosine - mine as f32);

@@ -20,7 +20,7 @@ pub use sensor::{ScanModel, SensorEncoder, SensorSettings};
 pub use sensor_kind::SensorKind;
 pub use state::{StateKind, StateSettings};
 
-use super::Ablation;
+use super::{Ablation, Unlabelled, UnlabelledWeights};
 use crate::config;
 use crate::error::{Error, Result};
 use crate::methods::{Registered, methods_in};
@@ -95,12 +95,18 @@ pub struct Experiment {
     /// What is left out of the method `driftless` in mazes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ablation: Vec<Ablation>,
+    /// What `driftless` in mazes learns from steps without a label.
+    #[serde(skip_serializing_if = "is_paths")]
+    pub unlabelled: Vec<Unlabelled>,
     /// Whether kernels by hand take the place of tensors where there are some: faster, the same but for rounding.
     #[serde(skip_serializing_if = "is_true")]
     pub kernels: bool,
     /// How particles are resampled; a method's own way without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resampler: Option<ResamplerSettings>,
+    /// How much these objectives count.
+    #[serde(skip_serializing_if = "is_default")]
+    pub unlabelled_weights: UnlabelledWeights,
     /// Where robots are.
     #[serde(skip_serializing_if = "is_default")]
     pub world: WorldKind,
@@ -135,6 +141,10 @@ fn is_true(value: &bool) -> bool {
     *value
 }
 
+fn is_paths(objectives: &[Unlabelled]) -> bool {
+    objectives == [Unlabelled::Paths]
+}
+
 impl Default for Experiment {
     /// The paper's maze experiment, with ten per cent of noise on odometry.
     fn default() -> Self {
@@ -153,8 +163,10 @@ impl Default for Experiment {
             pixel_noise: 20.0,
             crop: 24,
             ablation: Vec::new(),
+            unlabelled: vec![Unlabelled::Paths],
             kernels: true,
             resampler: None,
+            unlabelled_weights: UnlabelledWeights::default(),
             world: WorldKind::Maze,
             house: HouseSettings::default(),
             robot: RobotSettings::default(),
@@ -221,9 +233,33 @@ impl Experiment {
         self.world == WorldKind::Robot && self.sensor.iter().any(SensorSettings::needs_no_labels)
     }
 
-    /// What tables and legends call its method.
-    pub fn label(&self) -> &'static str {
-        self.registered().map_or(self.method.id, |method| method.label)
+    /// What tables and legends call its method, with what it learns from unlabelled steps if that is not the usual.
+    ///
+    /// ```
+    /// # use driftless::learn::Experiment;
+    /// let named = |unlabelled: &str| Experiment::parse("", &[format!("unlabelled={unlabelled}")]).map(|e| (e.arm(), e.label()));
+    /// let expected = ("driftless-paths-evidence".into(), "Driftless, labels + soft labels + evidence".into());
+    /// assert_eq!(named("['paths', 'evidence']")?, expected);
+    /// assert_eq!(named("[]")?, ("driftless-supervised".into(), "Driftless, labels only".into()));
+    /// # Ok::<(), driftless::Error>(())
+    /// ```
+    pub fn label(&self) -> String {
+        let usual = self.registered().map_or(self.method.id, |method| method.label);
+        match &self.unlabelled[..] {
+            [Unlabelled::Paths] => usual.to_owned(),
+            [] => "Driftless, labels only".to_owned(),
+            all => all.iter().fold("Driftless, labels".to_owned(), |label, one| label + " + " + one.label()),
+        }
+    }
+
+    /// What records call its method: as it is named here, with what it learns from unlabelled steps if that is not the
+    /// usual.
+    pub fn arm(&self) -> String {
+        match &self.unlabelled[..] {
+            [Unlabelled::Paths] => self.method.id.to_owned(),
+            [] => format!("{}-supervised", self.method.id),
+            all => all.iter().fold(self.method.id.to_owned(), |name, one| name + "-" + one.name()),
+        }
     }
 
     /// Particles that epochs are validated with.
@@ -271,6 +307,7 @@ impl Experiment {
         if !has_parts && !self.ablation.is_empty() {
             return Err(Error::setting("ablation", "is for driftless in mazes: others have no such parts"));
         }
+        self.check_unlabelled()?;
         self.check_counts()?;
         self.house.check()?;
         self.robot.check()?;
@@ -292,6 +329,19 @@ impl Experiment {
         config::check("odometry_noise", self.odometry_noise, share, "a share from 0 to 10")?;
         let visible = (0.0..=1000.0).contains(&self.pixel_noise);
         config::check("pixel_noise", self.pixel_noise, visible, "from 0 to 1000, as pixels are from 0 to 255")
+    }
+
+    fn check_unlabelled(&self) -> Result<()> {
+        let usual = is_paths(&self.unlabelled) && self.unlabelled_weights == UnlabelledWeights::default();
+        let has_choice = self.world == WorldKind::Maze && self.method.id == "driftless";
+        if !usual && !has_choice {
+            return Err(Error::setting("unlabelled", "is for driftless in mazes: others have no choice"));
+        }
+        let twice = |(k, one): &(usize, &Unlabelled)| self.unlabelled[..*k].contains(one);
+        if let Some((_, one)) = self.unlabelled.iter().enumerate().find(twice) {
+            return Err(Error::setting("unlabelled", format!("has `{}` twice", one.name())));
+        }
+        self.unlabelled_weights.check()
     }
 
     fn check_counts(&self) -> Result<()> {

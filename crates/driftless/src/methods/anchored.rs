@@ -5,9 +5,11 @@
 //! contrastive network learns which images belong to their poses; and so on. The sharpness that the
 //! filter is to believe in is calibrated on whole trajectories that the network has not seen.
 
+mod blocks;
 mod calibration;
 mod contrast;
 pub(super) mod noise;
+mod objectives;
 mod online;
 pub(super) mod paths;
 pub(super) mod sensor;
@@ -22,7 +24,8 @@ pub use training::Supervision;
 use super::learner::Learner;
 use crate::error::{Error, Result};
 use crate::learn::{
-    Ablation, AllRanks, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet, alone,
+    Ablation, AllRanks, EpochReport, Experiment, Method, Normalisation, Tracking, TrainingSet, Unlabelled,
+    alone,
 };
 use crate::methods::known_paths::{columns, labelled, sizes};
 use crate::methods::shared_tracks::tracks;
@@ -41,6 +44,7 @@ use driftless_world::pose::Frame;
 use driftless_world::random::Random;
 use driftless_world::trajectory::{Rows, Trajectory};
 use noise::Noise;
+use objectives::Objectives;
 use sensor::{ImageSensor, Matcher};
 use std::sync::{Arc, OnceLock};
 use tracker::Tracker;
@@ -74,6 +78,8 @@ const ONE_PLACE: f64 = 2.0;
 /// Trajectories without any known pose are not learned from.
 pub struct AnchoredEm {
     supervision: Supervision,
+    /// Of a filter over unlabelled steps, beside the contrast.
+    objectives: Objectives,
     ablation: Vec<Ablation>,
     learner: Learner<FrameEncoder>,
     normalisation: Normalisation,
@@ -108,8 +114,10 @@ impl AnchoredEm {
         }
         let schedule = Schedule::Cosine { updates: experiment.epochs * UPDATES, least: LEAST_RATE };
         let matcher = sensor::matcher(normalisation, weights_seed(experiment.seed), &Device::flex());
+        let has_paths = experiment.unlabelled.contains(&Unlabelled::Paths);
         Ok(Self {
-            supervision,
+            supervision: if has_paths { supervision } else { Supervision::LabelsAlone },
+            objectives: Objectives::of(experiment),
             ablation: experiment.ablation.clone(),
             learner: learner(&matcher, schedule),
             normalisation: normalisation.clone(),
@@ -204,8 +212,9 @@ impl Method for AnchoredEm {
         let fresh = training::load(lessons, if self.has(Ablation::FreshImages) { epoch } else { 0 })?;
         self.assign(epoch, &fresh)?;
         let mut report = self.update(epoch, &fresh)?;
-        report.effective_sample_size =
-            (self.supervision == Supervision::BetweenLabels).then_some(self.effective_sample_size);
+        if self.supervision == Supervision::BetweenLabels {
+            report.effective_sample_size = Some(self.effective_sample_size);
+        }
         report.without_path = paths::without_path(&self.drawn, fresh.iter().map(training::has_label));
         if is_calibrated(epoch, self.epochs) && self.has(Ablation::Calibration) {
             self.calibrate(epoch, &fresh)?;

@@ -10,7 +10,7 @@ use crate::nets::{Activation, ImageEncoder, PlaceEncoder, Projected, Turned, Wav
 use crate::parameters::{self, Named, Net};
 use driftless_core::{Particles, Space};
 use driftless_kernels::Cpu;
-use driftless_kernels::contrast::{Atlas, Examples, Pair, PairGradient, PairMemory, Workspace};
+use driftless_kernels::contrast::{Atlas, Cost, Examples, Pair, PairGradient, PairMemory, Workspace};
 use driftless_kernels::ranks::Ranks;
 
 type Matcher = SharpMatch<Projected<ImageEncoder>, PlaceEncoder>;
@@ -69,6 +69,21 @@ impl FrameEncoder {
         let places = self.rows(poses);
         let examples = Examples { images, masks: masks.as_deref(), places: &places };
         let (loss, gradient) = self.pair.contrast(self.cpu, &examples, ranks, workspace)?;
+        Ok((loss, self.named(&gradient)))
+    }
+
+    /// Any loss of the cosines of images and poses, as many for each image, and its gradient; nothing is dropped, so that
+    /// cosines are those of a filter that uses the network.
+    pub(crate) fn learn(
+        &self,
+        images: &[f32],
+        poses: &Particles,
+        cost: &Cost,
+        (ranks, workspace): (&dyn Ranks, &mut Workspace),
+    ) -> Result<(f64, Vec<Named>)> {
+        let places = self.rows(poses);
+        let examples = Examples { images, masks: None, places: &places };
+        let (loss, gradient) = self.pair.learn(self.cpu, &examples, cost, ranks, workspace)?;
         Ok((loss, self.named(&gradient)))
     }
 

@@ -1,6 +1,8 @@
 //! Learning between labels in a small maze: it helps, it can be repeated, and it can be taken up again.
 
-use driftless::learn::{Ablation, Detail, Experiment, Method, Normalisation, Tracking, TrainingSet};
+use driftless::learn::{
+    Ablation, Detail, Experiment, Method, Normalisation, Tracking, TrainingSet, Unlabelled, UnlabelledWeights,
+};
 use driftless::methods::{AnchoredEm, Supervision};
 use driftless_world::evaluation::Track;
 use driftless_world::labels::LabelBudget;
@@ -70,13 +72,16 @@ fn labels_are_needed() {
 
 /// A method for lessons of a few short episodes, before its first epoch.
 fn small(share: f64, supervision: Supervision, ablation: &[Ablation]) -> (AnchoredEm, TrainingSet) {
+    let ablation = ablation.to_vec();
+    small_of(share, supervision, Experiment { ablation, ..Experiment::default() })
+}
+
+fn small_of(share: f64, supervision: Supervision, settings: Experiment) -> (AnchoredEm, TrainingSet) {
     let world = MazeWorld::new(Layout::built_in("maze1").unwrap(), 8, 8);
     let budget = LabelBudget::new(share, 1).unwrap();
     let lessons = TrainingSet::new(Box::new(episodes(&world, 1, 4)), 0..4, budget).unwrap();
     let normalisation = Normalisation::measure(&lessons).unwrap();
-    let ablation = ablation.to_vec();
-    let experiment =
-        Experiment { epochs: 2, label_fraction: share, particles: 50, ablation, ..Experiment::default() };
+    let experiment = Experiment { epochs: 2, label_fraction: share, particles: 50, ..settings };
     (AnchoredEm::new(&experiment, &normalisation, supervision).unwrap(), lessons)
 }
 
@@ -93,6 +98,40 @@ fn the_twin_learns_from_known_poses_alone() {
     assert_eq!(second, copy.train(2, &lessons).unwrap());
     assert_eq!(twin.parameters(), copy.parameters());
     assert!(second.losses[0].1 < first.losses[0].1, "{first:?} {second:?}");
+}
+
+/// Without any objective for unlabelled steps it is the twin, to the last byte. One whose weight is 0 is said and changes
+/// nothing, as its random numbers are its own; with a weight it changes the network and can be taken up exactly.
+#[test]
+fn objectives_are_added_to_labels_alone() {
+    let trained = |supervision: Supervision, unlabelled: &[Unlabelled], weight: f64| {
+        let unlabelled_weights = UnlabelledWeights { evidence: weight, ..UnlabelledWeights::default() };
+        let unlabelled = unlabelled.to_vec();
+        let settings = Experiment { unlabelled, unlabelled_weights, ..Experiment::default() };
+        let (mut method, lessons) = small_of(0.3, supervision, settings.clone());
+        let first = method.train(1, &lessons).unwrap();
+        let (mut copy, _) = small_of(0.3, supervision, settings);
+        copy.restore(&method.parameters(), Some(&method.memory())).unwrap();
+        let second = method.train(2, &lessons).unwrap();
+        assert_eq!(second, copy.train(2, &lessons).unwrap());
+        assert_eq!((method.parameters(), method.memory()), (copy.parameters(), copy.memory()));
+        (method, first)
+    };
+    let usual = [Unlabelled::Paths];
+    let (twin, first) = trained(Supervision::LabelsAlone, &usual, 1.0);
+    let (labels, same) = trained(Supervision::BetweenLabels, &[], 1.0);
+    assert_eq!(
+        (labels.parameters(), labels.memory(), same),
+        (twin.parameters(), twin.memory(), first.clone())
+    );
+    let (watched, said) = trained(Supervision::BetweenLabels, &[Unlabelled::Evidence], 0.0);
+    assert_eq!((watched.parameters(), watched.memory()), (twin.parameters(), twin.memory()));
+    let names: Vec<&str> = said.losses.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["loss", "contrast", "evidence"]);
+    assert_eq!(said.losses[1], first.losses[0]);
+    assert!((1.0..=50.0).contains(&said.effective_sample_size.unwrap()));
+    let (pulled, _) = trained(Supervision::BetweenLabels, &[Unlabelled::Evidence], 0.1);
+    assert_ne!(pulled.parameters(), twin.parameters());
 }
 
 /// If all poses are known, both learn from the same: the network's first epoch is the same bytes.

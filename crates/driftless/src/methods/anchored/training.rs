@@ -2,12 +2,14 @@
 
 use super::contrast::{self, Example};
 use super::noise::{self, Known};
+use super::objectives::{Said, World};
 use super::paths::{Drawn, Evidence, Sizes, Tempered, draw_paths};
 use super::sensor::ImageSensor;
-use super::{AnchoredEm, ROUND, sensor};
+use super::{AnchoredEm, ROUND, blocks, sensor};
 use crate::error::{Error, Result};
 use crate::learn::{Ablation, EpochReport, TrainingSet};
 use crate::methods::updates::{Figures, Tally};
+use crate::parameters::Named;
 use crate::smooth::chain::Bridge;
 use driftless_core::Stream;
 use driftless_kernels::contrast::Workspace;
@@ -22,7 +24,7 @@ pub(in crate::methods) const UPDATES: u64 = 100;
 const PATHS: Sizes = Sizes { particles: 200, paths: 8 };
 /// What scores are multiplied by where paths are drawn: the network has seen these very images, and
 /// neighbouring ones are alike.
-const PATH_TEMPERING: f32 = 0.5;
+pub(super) const PATH_TEMPERING: f32 = 0.5;
 /// Of the trajectories, this share is kept from the network, to calibrate the tempering on.
 const HELD_OUT: f64 = 0.1;
 /// The paper's noise a step: standard deviations of position and heading.
@@ -136,15 +138,36 @@ impl AnchoredEm {
             ));
         }
         let mut random = Random::stream(self.seed, epoch);
-        let (mut tally, mut workspace) = (Tally::default(), Workspace::default());
+        // Objectives of a filter have random numbers of their own: the contrast is the same with them and without.
+        let mut of_blocks = Random::stream(!self.seed, epoch);
+        let blocks = if self.objectives.is_empty() { Vec::new() } else { blocks::blocks(trained, &pixels) };
+        let world = World { odometry: self.odometry(), bounds: self.bounds() };
+        let (mut tally, mut workspace) = (Tally::default(), [Workspace::default(), Workspace::default()]);
         for _ in 0..UPDATES {
-            let shared = (&*self.ranks, &mut workspace);
+            let [first, second] = &mut workspace;
+            let shared = (&*self.ranks, first);
             let (value, gradients) = contrast::loss(self.learner.net(), &examples, shared, &mut random)?;
-            let step = self.learner.step_by(value, &gradients);
-            tally.add(&Figures { losses: vec![("contrast", value)], effective_sample_size: None }, &step);
+            let (net, shared) = ((self.learner.net(), &world), (&*self.ranks, second));
+            let said = self.objectives.loss(net, &blocks, shared, &mut of_blocks)?;
+            let (figures, gradients) = together((value, gradients), said);
+            let step = self.learner.step_by(figures.losses[0].1, &gradients);
+            tally.add(&figures, &step);
         }
         Ok(tally.report())
     }
+}
+
+/// The contrast with what blocks say, if they do.
+fn together((value, mut gradients): (f64, Vec<Named>), said: Option<Said>) -> (Figures, Vec<Named>) {
+    let Some(said) = said else {
+        return (Figures { losses: vec![("contrast", value)], effective_sample_size: None }, gradients);
+    };
+    for (sum, part) in gradients.iter_mut().zip(&said.gradients) {
+        sum.values.iter_mut().zip(&part.values).for_each(|(sum, part)| *sum += part);
+    }
+    let mut losses = vec![("loss", value + said.value), ("contrast", value)];
+    losses.extend(said.losses);
+    (Figures { losses, effective_sample_size: Some(said.effective_sample_size) }, gradients)
 }
 
 /// How many of the trajectories, the last ones, are kept from the network.
