@@ -56,7 +56,7 @@ fn a_comparison_is_made_once_and_gone_on_with() {
 fn a_plan_can_be_looked_at_and_mistakes_are_named() {
     let folder = Folder::new("plan");
     let (told, _) = run(0, &["reproduce", "maze", "--estimate", "--out", &folder.path("out")]);
-    assert!(told.contains("360 runs") && told.contains(" h on two cores"), "{told}");
+    assert!(told.contains("585 runs") && told.contains(" h on two cores"), "{told}");
     let (told, _) = run(0, &["reproduce", "maze", "--quick", "--estimate"]);
     assert!(told.contains("28 runs") && told.contains(" min on two cores"), "{told}");
     assert!(folder.names().is_empty(), "an estimate makes nothing");

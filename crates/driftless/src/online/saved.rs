@@ -1,18 +1,17 @@
-//! States of robots in the plane, taken back from bytes.
+//! States of filters, taken back from bytes.
 
 use driftless_core::{FilterState, Snapshot, Space};
 use driftless_world::pose::Pose;
 
-/// A state of poses, with particles.
-pub(crate) fn state(from: &mut &[u8]) -> Option<FilterState> {
-    let is_planar =
-        |state: &FilterState| state.belief.space() == Space::SE2 && !state.belief.particles.is_empty();
-    FilterState::load(from).filter(is_planar)
+/// A state of this space, with particles.
+pub(crate) fn state(space: Space, from: &mut &[u8]) -> Option<FilterState> {
+    let is_sound = |state: &FilterState| state.belief.space() == space && !state.belief.particles.is_empty();
+    FilterState::load(from).filter(is_sound)
 }
 
 /// The same of a filter that may have none yet, in place of what it had.
-pub(crate) fn begun(from: &mut &[u8], found: &mut Option<FilterState>) -> Option<()> {
-    *found = if bool::load(from)? { Some(state(from)?) } else { None };
+pub(crate) fn begun(space: Space, from: &mut &[u8], found: &mut Option<FilterState>) -> Option<()> {
+    *found = if bool::load(from)? { Some(state(space, from)?) } else { None };
     Some(())
 }
 

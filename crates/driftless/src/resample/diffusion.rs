@@ -54,7 +54,7 @@ impl Integrator {
 
 /// Beyond this distance from the mean there is no gradient: on its way back it is multiplied by the spread before it is divided
 /// by it, which is more than 32 bits hold.
-const FARTHEST: f64 = 1e9;
+const FARTHEST: f64 = 1e5;
 
 /// The least spread, as a share of the largest distance from the mean: nothing is divided by zero.
 const LEAST_SPREAD: f64 = 1e-6;

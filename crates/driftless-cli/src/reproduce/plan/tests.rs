@@ -75,8 +75,8 @@ fn a_scope_narrows_the_plan() {
 #[test]
 fn the_long_one_has_all_methods_and_shares() {
     let full = cells(&Scope::default());
-    assert_eq!(full.len(), 3 * 8 * 5);
-    assert!(full.iter().all(|cell| cell.experiment.epochs >= 40));
+    assert_eq!(full.len(), 3 * 13 * 5);
+    assert!(full.iter().all(|cell| cell.experiment.epochs >= 10));
     let scope = Scope { paper: Paper::House, ..Scope::default() };
     let houses = scope.cells(&["house".to_owned()]).unwrap();
     assert_eq!(houses.len(), 3 * (2 + 5 * 6), "what is not trained has no share of labels");

@@ -97,7 +97,7 @@ impl Tracker {
     /// Takes it back.
     pub fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
         self.draws = Stream::load(from)?;
-        saved::begun(from, &mut self.state)?;
+        saved::begun(Space::SE2, from, &mut self.state)?;
         self.state = self.state.take().map(|state| self.with_memory(state));
         self.began = bool::load(from)?;
         self.views.go_on(Option::load(from)?);

@@ -99,7 +99,7 @@ impl Follower {
 
     /// Takes it back.
     pub(super) fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
-        self.state = saved::state(from)?;
+        self.state = saved::state(Space::SE2, from)?;
         self.draws = Stream::load(from)?;
         self.began = bool::load(from)?;
         Some(())

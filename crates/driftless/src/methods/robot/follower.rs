@@ -140,7 +140,7 @@ where
     /// Takes it back.
     pub(super) fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
         self.draws = Stream::load(from)?;
-        saved::begun(from, &mut self.state)?;
+        saved::begun(self.drive.space(), from, &mut self.state)?;
         self.state = self.state.take().map(|state| self.with_memory(state));
         self.began = bool::load(from)?;
         (self.state.is_some() || !self.began).then_some(())

@@ -3,7 +3,7 @@
 use crate::batch::PixelScale;
 use crate::online::{Estimate, Observation, OnlineFilter, saved};
 use driftless_core::motion::Density;
-use driftless_core::{Belief, Snapshot, Stream};
+use driftless_core::{Belief, Snapshot, Space, Stream};
 use driftless_kernels::online::Online;
 use driftless_kernels::scan::Motion;
 use driftless_kernels::training::Networks;
@@ -65,7 +65,7 @@ impl OnlineFilter for FusedOnlineFilter {
     }
 
     fn restore(&mut self, from: &mut &[u8]) -> Option<()> {
-        let state = saved::state(from)?;
+        let state = saved::state(Space::SE2, from)?;
         self.online.go_on(state, Stream::load(from)?);
         self.began = bool::load(from)?;
         Some(())
