@@ -14,6 +14,9 @@ use burn::tensor::Tensor;
 ///
 /// All is computed in units of √v from μ, where the process is the same for all beliefs. Angles are taken within π of
 /// their mean. A new particle has no ancestor: as many old ones, evenly spaced by index, are reported.
+///
+/// Particles are always finite. In 32 bits their gradient may be beyond all numbers where states are extreme (a million units from
+/// the origin and a unit apart, say); an optimiser does not make such an update, and says so. In 64 bits it is finite.
 #[derive(Clone, Copy, Debug)]
 pub struct Diffusion {
     /// Which coordinates are angles.
