@@ -83,7 +83,16 @@ impl Run {
         steps_per_episode: Option<usize>,
     ) -> PyResult<Vec<SmoothedPath>> {
         let start = start.map(crate::smooth::start).transpose()?;
-        let wanted = |data: PathBuf| SmoothedLog { data, paths, with_poses, start, particles, seed, episodes, steps_per_episode };
+        let wanted = |data: PathBuf| SmoothedLog {
+            data,
+            paths,
+            with_poses,
+            start,
+            particles,
+            seed,
+            episodes,
+            steps_per_episode,
+        };
         crate::smooth::with_file(py, data, |data| {
             self.with(py, |run| wanted(data).episodes(run)).map_err(wrong)
         })
@@ -186,7 +195,8 @@ impl Tracker {
         py.detach(|| {
             let mut tracker = self.tracker.lock().expect("nobody panics with it");
             let image = pixels.as_ref().map(|(size, pixels)| Frame { size: *size, pixels });
-            let estimate = tracker.step(Step { readings: readings.as_deref(), image, odometry, change: None, time })?;
+            let estimate =
+                tracker.step(Step { readings: readings.as_deref(), image, odometry, change: None, time })?;
             Ok(Tracked { estimate })
         })
         .map_err(failed)

@@ -104,7 +104,11 @@ pub fn start(wanted: &Bound<PyAny>) -> PyResult<String> {
 }
 
 /// Does something with a file, which is written for the time if episodes are given.
-pub fn with_file<T>(py: Python, data: &Bound<PyAny>, work: impl FnOnce(PathBuf) -> PyResult<T>) -> PyResult<T> {
+pub fn with_file<T>(
+    py: Python,
+    data: &Bound<PyAny>,
+    work: impl FnOnce(PathBuf) -> PyResult<T>,
+) -> PyResult<T> {
     if let Ok(path) = data.extract::<PathBuf>() {
         return work(path);
     }
