@@ -99,6 +99,8 @@ def test_interrupted_and_resumed_is_the_same(trained, tmp_path):
     """Ctrl-C in the first epoch: it is finished, KeyboardInterrupt comes, and what follows is the same, bit for bit."""
     settings = SETTINGS | {"sensor": RANGES}
     folder = tmp_path / "cut"
+    # What a shell starts in the background ignores it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with pytest.raises(KeyboardInterrupt):
         df.train("robot-driftless", robots(), folder, settings=settings, progress=lambda _: os.kill(os.getpid(), signal.SIGINT))
     assert len((folder / "log.jsonl").read_text().splitlines()) == 1
