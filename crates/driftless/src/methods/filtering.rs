@@ -3,7 +3,7 @@
 use super::learner::{Learner, OnTensors};
 use super::observed::Observed;
 use super::tracking::is_told;
-use super::updates::{Figures, Tally, batches, epoch_seed, fixed_lessons, update_seed};
+use super::updates::{Figures, epoch_of, epoch_seed, fixed_lessons};
 use super::windows::Windows;
 use crate::batch::Batch;
 use crate::draws::{DrawSizes, Draws};
@@ -208,18 +208,16 @@ where
         let (whole, seed) = (fixed_lessons(lessons)?, epoch_seed(self.experiment.seed, epoch));
         let cut = self.windows.as_ref().map(|windows| windows.cut(whole, seed)).transpose()?;
         let lessons = cut.as_deref().unwrap_or(whole);
-        let mut tally = Tally::default();
-        for (update, numbers) in batches(seed, lessons.len(), self.experiment.batch_size).iter().enumerate() {
-            let chosen: Vec<Lesson> = numbers.iter().map(|&number| lessons[number].clone()).collect();
-            let (particles, seed) = (self.experiment.particles, update_seed(seed, update));
-            if let Some(found) = self.fused_loss(&chosen, seed)? {
-                tally.add(&found.figures, &self.learner.step_by(found.value, &found.gradients));
-                continue;
+        epoch_of(lessons, seed, self.experiment.batch_size, |chosen, seed| {
+            if let Some(found) = self.fused_loss(chosen, seed)? {
+                let report = self.learner.step_by(found.value, &found.gradients);
+                return Ok((found.figures, report));
             }
-            let (loss, figures) = self.course.loss(self.learner.model(), &chosen, particles, seed)?;
-            tally.add(&figures, &self.learner.step(&loss));
-        }
-        Ok(tally.report())
+            let particles = self.experiment.particles;
+            let (loss, figures) = self.course.loss(self.learner.model(), chosen, particles, seed)?;
+            let report = self.learner.step(&loss);
+            Ok((figures, report))
+        })
     }
 
     fn track(&self, episodes: &[Trajectory], tracking: Tracking) -> Result<Vec<Track>> {

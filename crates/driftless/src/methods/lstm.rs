@@ -6,7 +6,7 @@ use super::learner::{Learner, OnTensors};
 use super::observed::Observed;
 use super::own_log::reading_plan;
 use super::tracking::{in_batches, poses};
-use super::updates::{Figures, Tally, batches, epoch_seed, fixed_lessons, update_seed};
+use super::updates::{Figures, epoch_of, epoch_seed, fixed_lessons};
 use super::windows::Windows;
 use crate::baseline::{BaselineNormalisation, BaselinePlan, KernelWorkspace, RecurrentBaseline};
 use crate::batch::{Batch, LabelMean};
@@ -21,7 +21,6 @@ use crate::parameters::{Init, Named, with_values};
 use crate::space::Space;
 use burn::tensor::{DType, Device, Tensor};
 use driftless_world::evaluation::Track;
-use driftless_world::labels::Lesson;
 use driftless_world::random::Random;
 use driftless_world::trajectory::Trajectory;
 use online::Remembering;
@@ -191,15 +190,11 @@ where
         let cut = self.windows.as_ref().map(|windows| windows.cut(whole, seed)).transpose()?;
         let lessons = cut.as_deref().unwrap_or(whole);
         let device = Device::flex().autodiff();
-        let mut tally = Tally::default();
-        for (update, numbers) in batches(seed, lessons.len(), self.experiment.batch_size).iter().enumerate() {
-            let chosen: Vec<Lesson> = numbers.iter().map(|&number| lessons[number].clone()).collect();
-            let batch = Observed::batch(&chosen, &self.normalisation, &device, DType::F32)?;
-            let (loss, report) = self.update(&batch, update_seed(seed, update));
-            let figures = Figures { losses: vec![("loss", loss)], effective_sample_size: None };
-            tally.add(&figures, &report);
-        }
-        Ok(tally.report())
+        epoch_of(lessons, seed, self.experiment.batch_size, |chosen, seed| {
+            let batch = Observed::batch(chosen, &self.normalisation, &device, DType::F32)?;
+            let (loss, report) = self.update(&batch, seed);
+            Ok((Figures { losses: vec![("loss", loss)], effective_sample_size: None }, report))
+        })
     }
 
     fn track(&self, episodes: &[Trajectory], _: Tracking) -> Result<Vec<Track>> {

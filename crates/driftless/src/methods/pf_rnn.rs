@@ -13,7 +13,7 @@ use super::observed::Observed;
 use super::own_log::reading_plan;
 use super::shared_tracks::followers;
 use super::tracking::in_batches;
-use super::updates::{Figures, Tally, batches, epoch_seed, fixed_lessons, update_seed};
+use super::updates::{Figures, epoch_of, epoch_seed, fixed_lessons};
 use super::windows::Windows;
 use crate::baseline::{CellKind, ParticleRnn, ParticleUnits, Statistics, particles::UNITS};
 use crate::batch::Batch;
@@ -184,13 +184,7 @@ where
         let (whole, seed) = (fixed_lessons(lessons)?, epoch_seed(self.experiment.seed, epoch));
         let cut = self.windows.as_ref().map(|windows| windows.cut(whole, seed)).transpose()?;
         let lessons = cut.as_deref().unwrap_or(whole);
-        let mut tally = Tally::default();
-        for (update, numbers) in batches(seed, lessons.len(), self.experiment.batch_size).iter().enumerate() {
-            let chosen: Vec<Lesson> = numbers.iter().map(|&number| lessons[number].clone()).collect();
-            let (figures, report) = self.update(&chosen, update_seed(seed, update))?;
-            tally.add(&figures, &report);
-        }
-        Ok(tally.report())
+        epoch_of(lessons, seed, self.experiment.batch_size, |chosen, seed| self.update(chosen, seed))
     }
 
     fn track(&self, episodes: &[Trajectory], how: Tracking) -> Result<Vec<Track>> {

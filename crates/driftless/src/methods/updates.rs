@@ -39,6 +39,22 @@ pub(super) fn fixed_lessons(lessons: &TrainingSet) -> Result<&[Lesson]> {
     lessons.fixed()
 }
 
+/// An epoch over lessons: an update for each batch, with a seed of its own.
+pub(super) fn epoch_of(
+    lessons: &[Lesson],
+    seed: u64,
+    batch: usize,
+    mut update: impl FnMut(&[Lesson], u64) -> Result<(Figures, Report)>,
+) -> Result<EpochReport> {
+    let mut tally = Tally::default();
+    for (number, batch) in batches(seed, lessons.len(), batch).iter().enumerate() {
+        let chosen: Vec<Lesson> = batch.iter().map(|&lesson| lessons[lesson].clone()).collect();
+        let (figures, report) = update(&chosen, update_seed(seed, number))?;
+        tally.add(&figures, &report);
+    }
+    Ok(tally.report())
+}
+
 /// What one update is made of, as plain numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Figures {

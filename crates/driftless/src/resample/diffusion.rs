@@ -16,7 +16,7 @@ use burn::tensor::Tensor;
 /// their mean. A new particle has no ancestor: as many old ones, evenly spaced by index, are reported.
 ///
 /// Particles are always finite. In 32 bits their gradient may be beyond all numbers where states are extreme (a million units from
-/// the origin and a unit apart, say); an optimiser does not make such an update, and says so. In 64 bits it is finite.
+/// the origin, or apart); an optimiser does not make such an update, and says so. In 64 bits it is finite.
 #[derive(Clone, Copy, Debug)]
 pub struct Diffusion {
     /// Which coordinates are angles.
@@ -54,10 +54,6 @@ impl Integrator {
         }
     }
 }
-
-/// Beyond this distance from the mean there is no gradient: on its way back it is multiplied by the spread before it is divided
-/// by it, which is more than 32 bits hold.
-const FARTHEST: f64 = 1e5;
 
 /// The least spread, as a share of the largest distance from the mean: nothing is divided by zero.
 const LEAST_SPREAD: f64 = 1e-6;
@@ -124,14 +120,6 @@ impl Diffusion {
         }
     }
 
-    /// The same belief, as a constant where its states are too far apart.
-    fn with_gradient_within_bounds(&self, belief: Belief) -> Belief {
-        let mean = belief.mean(self.space).unsqueeze_dim::<3>(1);
-        let apart = self.space.difference(belief.states.clone(), mean).detach().abs();
-        let farthest = apart.max().try_to_vec_as::<f64>().map_or(f64::INFINITY, |all| all[0]);
-        if farthest < FARTHEST { belief } else { belief.detach() }
-    }
-
     fn noises(&self) -> usize {
         if self.stochastic { 1 + self.steps } else { 1 }
     }
@@ -145,7 +133,6 @@ impl Resampler for Diffusion {
     fn resample(&self, belief: Belief, count: usize, uniforms: &[f64]) -> Resampled {
         let [batch, _, size] = belief.dims();
         let needed = uniforms_of_normals(count * size);
-        let belief = self.with_gradient_within_bounds(belief);
         let mean = belief.mean(self.space).unsqueeze_dim::<3>(1); // [B, 1, S]
         let (points, spread) = self.standardised(&belief, mean.clone());
         let log_weights = belief.weights.log().unsqueeze_dim::<3>(1);

@@ -1,7 +1,7 @@
 //! The E-step of the paper and of the filter's evidence: the core's filter over short blocks of steps.
 //!
 //! A block begins at a known pose, where all particles are, and its steps are those after it: 100 particles that start all over
-//! a maze lose most robots, and what a lost filter believes teaches nothing. All objectives of a filter see the same blocks.
+//! a maze lose most robots, and from what a lost filter believes nothing is learned. All objectives of a filter see the same blocks.
 
 use super::{action, pose};
 use crate::ops::{EncoderWorkspace, FrameEncoder};
